@@ -1,0 +1,5 @@
+"""`python -m sindplan` is the console script."""
+
+from sindplan.cli.main import main
+
+main()

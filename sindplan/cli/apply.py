@@ -1,0 +1,57 @@
+"""`sindplan apply`."""
+
+from pathlib import Path
+
+import click
+
+from sindplan.cli import options, output
+from sindplan.cli.execution import Consent, execute_prepared, wait_option
+from sindplan.execute.apply import OnFailure
+
+
+@click.command()
+@options.files
+@click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["rollback", "stop"]),
+    default="rollback",
+    show_default=True,
+    help="Take back what was done, or leave it.",
+)
+@click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@wait_option
+def command(
+    paths: tuple[Path, ...],
+    auto_approve: bool,
+    allow_privileged: bool,
+    on_failure: OnFailure,
+    parallelism: int,
+    wait: int,
+) -> int:
+    """Make the clusters match the declaration."""
+    from sindplan.model.layout import images_of
+    from sindplan.observe.observation import observe
+    from sindplan.workflow import clusters_of, get_images, prepare
+
+    declaration = options.read_declaration(paths)
+    engine, slurm = options.connected()
+    try:
+        prepared = prepare(engine, slurm, declaration)
+        if not prepared.blocked and get_images(engine, declaration, prepared.before, output.say):
+            prepared = prepare(engine, slurm, declaration)
+        return execute_prepared(
+            prepared,
+            engine,
+            slurm,
+            observe_again=lambda: observe(
+                engine, slurm, clusters_of(declaration), images=images_of(declaration)
+            ),
+            consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged),
+            on_failure=on_failure,
+            parallelism=parallelism,
+            wait=wait,
+        )
+    finally:
+        engine.close()

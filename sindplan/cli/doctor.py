@@ -1,0 +1,34 @@
+"""`sindplan doctor`."""
+
+import json
+
+import click
+
+from sindplan.cli import options, output
+
+
+@click.command()
+@click.option("-o", "format_", type=click.Choice(["text", "json"]), default="text", help="Format.")
+def command(format_: str) -> int:
+    """Check the engine and its host: the same checks that every plan makes."""
+    from sindplan.preflight.finding import Severity
+    from sindplan.preflight.host import check_host, read_machine
+
+    engine, _ = options.connected()
+    try:
+        info = engine.info()
+    finally:
+        engine.close()
+    findings = check_host(info, read_machine(info))
+    blocked = any(finding.severity is Severity.BLOCKS for finding in findings)
+    if format_ == "json":
+        rows = [
+            {"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix}
+            for f in findings
+        ]
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        output.data(f"Docker {info.version} (API {info.api_version}) at {info.address}")
+        output.findings(findings)
+        output.data("This engine cannot run nodes." if blocked else "This engine can run nodes.")
+    return 1 if blocked else 0

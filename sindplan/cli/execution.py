@@ -1,0 +1,153 @@
+"""Showing a plan, asking, executing it and saying how it went: what apply and destroy have in common."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+from attrs import frozen
+
+from sindplan.cli import output
+from sindplan.engine.port import Engine
+from sindplan.execute.apply import Applied, OnFailure, Settings, apply
+from sindplan.model.kind import Operation
+from sindplan.model.units import parse_duration
+from sindplan.observe.observation import Observation
+from sindplan.plan.plan import Plan
+from sindplan.render.text import render_text
+from sindplan.slurm.port import Slurm
+from sindplan.workflow import Prepared
+
+INTERRUPTED = 130
+NO_LIMIT = 24 * 3600
+"""What `--wait 0` means: as long as it takes, within a day."""
+
+
+class _Duration(click.ParamType[int]):
+    """`90s`, `5m`, `1h`."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_duration(str(value)) if value != "0" else 0
+        except ValueError as error:
+            self.fail(f"{error}; say 90s, 5m or 1h", param, ctx)
+
+
+wait_option = click.option(
+    "--wait", type=_Duration(), default="5m", show_default=True, help="How long a node may take; 0 for no limit."
+)
+
+
+@frozen(kw_only=True)
+class Consent:
+    """What the user has agreed to beforehand."""
+
+    auto_approve: bool = False
+    allow_privileged: bool = False
+
+
+def execute_prepared(
+    prepared: Prepared,
+    engine: Engine,
+    slurm: Slurm,
+    *,
+    observe_again: Callable[[], Observation],
+    consent: Consent,
+    on_failure: OnFailure,
+    parallelism: int,
+    wait: int,
+) -> int:
+    """Show a plan, ask, execute it; return the exit status."""
+    for privilege in prepared.privileges:
+        output.data(f"! {privilege}")
+    output.data(render_text(prepared.plan))
+    output.findings(prepared.findings)
+    if prepared.blocked:
+        output.say("Nothing was changed.")
+        return 1
+    if prepared.plan.empty:
+        return 0
+    if not _agreed(prepared, consent):
+        output.say("Nothing was changed.")
+        return 1
+    progress = output.Progress()
+    with _interruptible() as stop:
+        applied = apply(
+            prepared.plan,
+            prepared.before,
+            engine=engine,
+            slurm=slurm,
+            owner=prepared.owner,
+            observe_again=observe_again,
+            reporter=progress,
+            settings=Settings(
+                parallelism=parallelism,
+                wait=wait or NO_LIMIT,
+                on_failure=on_failure,
+                drain_timeouts=prepared.drain_timeouts,
+            ),
+            stop=stop,
+        )
+    return _tell(prepared.plan, applied, progress.seconds)
+
+
+def _agreed(prepared: Prepared, consent: Consent) -> bool:
+    if consent.auto_approve:
+        if prepared.privileges and not consent.allow_privileged:
+            output.say("New nodes would get the privileges listed above: say --allow-privileged if that is right.")
+            return False
+        return True
+    if not sys.stdin.isatty():
+        output.say("There is no terminal to ask on: say --auto-approve to go on without a question.")
+        return False
+    output.say("Only 'yes' will be accepted to go on.")
+    return str(click.prompt("Do this?", err=True, default="", show_default=False)) == "yes"
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C (or SIGTERM) sets; the second one ends the process at once."""
+    stop = threading.Event()
+
+    def interrupted(_: int, __: FrameType | None) -> None:
+        if stop.is_set():
+            os._exit(INTERRUPTED)
+        stop.set()
+        # os.write: click's echo may be in the middle of a line.
+        os.write(2, b"\nInterrupted: what runs is finished, then what was done is taken back. Again: stop now.\n")
+
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(plan: Plan, applied: Applied, seconds: float) -> int:
+    outcome = applied.outcome
+    if outcome.complete:
+        counts = plan.counts
+        output.data(
+            f"Apply complete! Resources: {counts[Operation.CREATE]} added, {counts[Operation.UPDATE]} changed, "
+            f"{counts[Operation.DELETE]} destroyed. ({seconds:.1f}s)"
+        )
+        return 0
+    output.failures(outcome.failed)
+    output.say("")
+    for scope in sorted(applied.restored):
+        output.say(f"{scope} is as it was before.")
+    for scope in sorted(applied.kept):
+        left = [action for action in outcome.not_started if action.scope == scope]
+        output.say(f"{scope} is left half way; {len(left)} actions were not started. Run the same command again.")
+    for leftover in applied.leftovers:
+        output.say(f"Left over: {leftover}.")
+    return INTERRUPTED if outcome.interrupted and not outcome.failed else 1

@@ -1,0 +1,80 @@
+"""The console script: commands, and how every error ends.
+
+Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode); 64 wrong usage; 130 interrupted.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sindplan import __version__
+from sindplan.cli import output
+from sindplan.errors import SindplanError
+
+EX_USAGE = 64
+"""sysexits.h; click's own 2 would look like "there are changes" to whoever calls."""
+INTERRUPTED = 130
+
+_COMMANDS = {
+    "init": "init",
+    "validate": "validate",
+    "plan": "plan",
+    "apply": "apply",
+    "destroy": "destroy",
+    "doctor": "doctor",
+    "schema": "schema",
+}
+"""Command to the module in `sindplan.cli` that has it, so that no command loads what only another needs."""
+
+
+class _Commands(click.Group):
+    """A group that imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sindplan.cli.{_COMMANDS[cmd_name]}").command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="sindplan %(version)s")
+@click.option("--no-color", is_flag=True, help="Print without colour (so does NO_COLOR).")
+def cli(no_color: bool) -> None:
+    """Plan and apply for Slurm clusters in Docker containers."""
+    output.use_colour(wanted=not no_color)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    try:
+        status = cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return EX_USAGE
+    except click.ClickException as error:
+        error.show()
+        return 1
+    except (click.Abort, KeyboardInterrupt):
+        output.say("Interrupted.")
+        return INTERRUPTED
+    except SindplanError as error:
+        output.error(error)
+        return 1
+    except BrokenPipeError:
+        # Whoever read us is gone (`sindplan plan | head`); Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status if isinstance(status, int) else 0

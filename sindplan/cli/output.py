@@ -1,0 +1,135 @@
+"""What the commands print: data on stdout, everything else on stderr, colour on terminals only."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+
+import click
+
+from sindplan.errors import ApplyFailed, DeclarationInvalid, NodeFailed, SindplanError
+from sindplan.execute.reporter import Reporter
+from sindplan.plan.plan import Action, Plan
+from sindplan.preflight.finding import Finding, Severity
+from sindplan.render.text import escaped, fold
+
+_COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
+_SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
+_STEPS = {
+    "mesh-network.create": "creating",
+    "mesh-network.remove": "removing",
+    "network.create": "creating",
+    "network.connect": "connecting the relay",
+    "network.remove": "removing",
+    "volume.create": "creating",
+    "volume.remove": "removing",
+    "dns.start": "starting",
+    "dns.remove": "removing",
+    "relay.start": "starting",
+    "relay.remove": "removing",
+    "record.write": "writing DNS records",
+    "record.remove": "removing DNS records",
+    "known-host.write": "writing known hosts",
+    "known-host.remove": "removing known hosts",
+    "file.write": "writing",
+    "file.remove": "removing",
+    "key.write": "making",
+    "node.create": "creating",
+    "node.start": "starting",
+    "node.join": "joining Slurm",
+    "node.limit": "setting limits",
+    "node.connect": "connecting",
+    "node.remove": "removing",
+    "service.start": "starting",
+    "service.reconfigure": "reconfiguring",
+    "slurm.drain": "draining",
+    "slurm.resume": "resuming",
+    "cluster-record.write": "recording what was applied",
+    "cluster-record.remove": "removing",
+}
+_wanted = True
+
+
+def use_colour(*, wanted: bool) -> None:
+    """Say whether colour may be used at all."""
+    global _wanted  # noqa: PLW0603 - one switch a process, set by the first option that is read
+    _wanted = wanted and not os.environ.get("NO_COLOR")
+
+
+def _styled(text: str, colour: str, *, err: bool = False, bold: bool = False) -> str:
+    stream = sys.stderr if err else sys.stdout
+    return click.style(text, fg=colour or None, bold=bold) if _wanted and stream.isatty() else text
+
+
+def data(text: str) -> None:
+    """Print to stdout, coloured by the symbols in front of lines."""
+    for line in text.splitlines():
+        found = _SIGNED.match(line)
+        click.echo(_styled(line, _COLOURS[found[1]]) if found else line)
+
+
+def say(text: str) -> None:
+    """Print to stderr."""
+    click.echo(text, err=True)
+
+
+def error(problem: SindplanError) -> None:
+    """Print an error: what, why, and how to mend it."""
+    if isinstance(problem, DeclarationInvalid):
+        for one in problem.problems:
+            say(escaped(str(one)))
+        say("")
+    say(_styled("Error: ", "red", err=True, bold=True) + escaped(problem.summary))
+    if isinstance(problem, NodeFailed) and problem.diagnostics:
+        for line in escaped(problem.diagnostics).splitlines():
+            say(f"  | {line}")
+    if problem.fix:
+        say(f"  {escaped(problem.fix)}")
+
+
+def findings(found: Iterable[Finding]) -> None:
+    """Print findings: first those that block."""
+    for finding in sorted(found, key=lambda finding: finding.severity is Severity.WARNS):
+        blocks = finding.severity is Severity.BLOCKS
+        word = _styled("Blocked: ", "red", err=True, bold=True) if blocks else _styled("Warning: ", "yellow", err=True)
+        say(word + escaped(finding.what))
+        if finding.fix:
+            say(f"  {escaped(finding.fix)}")
+
+
+class Progress(Reporter):
+    """Plain lines, one when an action ends."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def finished(self, action: Action, seconds: float) -> None:
+        """Say what was done and how long it took."""
+        say(f"{_where(action)}: {_STEPS[action.step]} done after {seconds:.1f}s")
+
+    def failed(self, action: Action, error: SindplanError) -> None:
+        """Say what failed, at once; the summary at the end says it whole."""
+        say(_styled(f"{_where(action)}: {_STEPS[action.step]} failed", "red", err=True))
+
+    def taking_back(self, plan: Plan) -> None:
+        """Say that the rollback begins."""
+        say(f"Taking back what was done ({len(plan.changes)} resources) ...")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was made."""
+        return time.monotonic() - self._began
+
+
+def _where(action: Action) -> str:
+    return ", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope)
+
+
+def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:
+    """Print why actions failed."""
+    for action, problem in failed:
+        if not isinstance(problem, ApplyFailed):
+            say("")
+            say(f"{_where(action)}:")
+            error(problem)

@@ -1,0 +1,35 @@
+"""`sindplan plan`."""
+
+from pathlib import Path
+
+import click
+
+from sindplan.cli import options, output
+
+CHANGES = 2
+
+
+@click.command()
+@options.files
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
+@click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
+def command(paths: tuple[Path, ...], detailed_exitcode: bool, no_probe: bool) -> int:
+    """Show what would change, and why. Changes nothing."""
+    from sindplan.render.text import render_text
+    from sindplan.workflow import prepare
+
+    declaration = options.read_declaration(paths)
+    engine, slurm = options.connected()
+    try:
+        prepared = prepare(engine, slurm, declaration, probe=not no_probe)
+    finally:
+        engine.close()
+    if no_probe:
+        output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
+    for privilege in prepared.privileges:
+        output.data(f"! {privilege}")
+    output.data(render_text(prepared.plan))
+    output.findings(prepared.findings)
+    if prepared.blocked:
+        return 1
+    return CHANGES if detailed_exitcode and not prepared.plan.empty else 0

@@ -1,0 +1,239 @@
+"""Docker's JSON as records: what was created is what is observed.
+
+A container's spec is read back equal to the one it was created from, as far as the engine keeps it. It differs so:
+
+- `labels`, `entrypoint` and `command` include what the image has (the image's entry point unless one was given; its command
+  unless one of the two was).
+- `endpoints` come with the network mode's first and the others by name; `address` is the present address, `fixed` the given.
+- `cpus` and `memory` are None on an engine that cannot hold them; part of a CPU counts as a whole one.
+- `private_cgroup` is true on every engine with cgroup v2, which does that by default.
+- Capabilities lose a `CAP_` in front; a device that is the same inside with all rights is its path alone.
+- `shm_size` of Docker's default (64 MiB) is None, a host name that is the short id is empty.
+- Mounts that only the image asked for (anonymous volumes) are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sindplan.engine.creation import CPU_PERIOD
+from sindplan.engine.records import (
+    Container,
+    ContainerSpec,
+    ContainerSummary,
+    Endpoint,
+    EngineInfo,
+    Image,
+    Mount,
+    Network,
+    Volume,
+)
+
+Json = Mapping[str, Any]
+
+DEFAULT_SHM = 64 * 1024 * 1024
+
+
+def engine_info(address: str, info: Json, version: Json) -> EngineInfo:
+    """Read `GET /info` and `GET /version`."""
+    return EngineInfo(
+        engine_id=info.get("ID") or "",
+        address=address,
+        version=version.get("Version") or info.get("ServerVersion") or "",
+        api_version=version.get("ApiVersion") or "",
+        cgroup_version=info.get("CgroupVersion") or "1",
+        security_options=tuple(info.get("SecurityOptions") or ()),
+        cpus=info.get("NCPU") or 0,
+        memory=info.get("MemTotal") or 0,
+        memory_limit=bool(info.get("MemoryLimit")),
+        cpu_limit=bool(info.get("CpuCfsQuota")),
+        cpuset=bool(info.get("CPUSet")),
+        pids_limit=bool(info.get("PidsLimit")),
+    )
+
+
+def summary(line: Json) -> ContainerSummary:
+    """Read a line of the container list."""
+    networks = (line.get("NetworkSettings") or {}).get("Networks") or {}
+    return ContainerSummary(
+        id=line["Id"],
+        name=_own_name(line.get("Names") or ()),
+        image=line.get("Image") or "",
+        image_id=line.get("ImageID") or "",
+        labels=line.get("Labels") or {},
+        state=line["State"],
+        networks={name: (place or {}).get("NetworkID") or "" for name, place in networks.items() if name != "none"},
+    )
+
+
+def network(found: Json) -> Network:
+    """Read a network, with its members if they are there."""
+    pool: Json = next(
+        (one for one in (found.get("IPAM") or {}).get("Config") or () if ":" not in one.get("Subnet", "")), {}
+    )
+    return Network(
+        id=found["Id"],
+        name=found["Name"],
+        labels=found.get("Labels") or {},
+        driver=found.get("Driver") or "",
+        subnet=pool.get("Subnet") or "",
+        gateway=pool.get("Gateway") or "",
+        ip_range=pool.get("IPRange") or "",
+        config_only=bool(found.get("ConfigOnly")),
+        created=found.get("Created") or "",
+        members={key: member.get("Name") or "" for key, member in (found.get("Containers") or {}).items()},
+    )
+
+
+def volume(found: Json) -> Volume:
+    """Read a volume."""
+    return Volume(
+        name=found["Name"],
+        driver=found.get("Driver") or "",
+        labels=found.get("Labels") or {},
+        created=found.get("CreatedAt") or "",
+    )
+
+
+def image(found: Json) -> Image:
+    """Read an image."""
+    return Image(id=found["Id"], labels=(found.get("Config") or {}).get("Labels") or {})
+
+
+def container(found: Json) -> Container:
+    """Read `GET /containers/{id}/json`."""
+    state, host, config = found["State"], found["HostConfig"], found["Config"]
+    hostname = config.get("Hostname") or ""
+    spec = ContainerSpec(
+        name=found["Name"].removeprefix("/"),
+        image=config.get("Image") or "",
+        labels=config.get("Labels") or {},
+        endpoints=_endpoints(host.get("NetworkMode") or "", (found.get("NetworkSettings") or {}).get("Networks") or {}),
+        hostname="" if hostname == found["Id"][:12] else hostname,
+        entrypoint=tuple(config["Entrypoint"]) if config.get("Entrypoint") else None,
+        command=tuple(config["Cmd"]) if config.get("Cmd") else None,
+        mounts=_mounts(host, found.get("Mounts") or ()),
+        tmpfs=host.get("Tmpfs") or {},
+        cpus=_cpus(host),
+        memory=_limit(host.get("Memory")),
+        shm_size=None if host.get("ShmSize") in (None, 0, DEFAULT_SHM) else host["ShmSize"],
+        dns=tuple(host.get("Dns") or ()),
+        dns_search=tuple(host.get("DnsSearch") or ()),
+        extra_hosts=tuple(host.get("ExtraHosts") or ()),
+        cap_add=capabilities(host.get("CapAdd")),
+        cap_drop=capabilities(host.get("CapDrop")),
+        devices=_devices(host),
+        security_opt=tuple(host.get("SecurityOpt") or ()),
+        private_cgroup=host.get("CgroupnsMode") == "private",
+        init=bool(host.get("Init")),
+    )
+    return Container(
+        id=found["Id"],
+        spec=spec,
+        image_id=found.get("Image") or "",
+        state=state["Status"],
+        exit_code=state.get("ExitCode") or 0,
+        oom_killed=bool(state.get("OOMKilled")),
+        started_at=_time(state.get("StartedAt")),
+        memory_swap=_limit(host.get("MemorySwap")),
+    )
+
+
+def unix_time(text: str | None) -> str | None:
+    """Return Docker's time as seconds since 1970 with all nine decimals, as `since` takes it, or None for never."""
+    if not _time(text) or text is None:
+        return None
+    whole, _, rest = text.removesuffix("Z").partition(".")
+    seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp())
+    return f"{seconds}.{rest.ljust(9, '0')}"
+
+
+def _own_name(names: Sequence[str]) -> str:
+    """Return the name without its slash; names with a second one are those that legacy links gave."""
+    own = [name.removeprefix("/") for name in names if "/" not in name.removeprefix("/")]
+    return own[0] if own else ""
+
+
+def _time(text: str | None) -> str:
+    """Go's zero time means never."""
+    return "" if not text or text.startswith("0001-") else text
+
+
+def _limit(value: int | None) -> int | None:
+    """0 and -1 both mean no limit."""
+    return value if value is not None and value > 0 else None
+
+
+def _cpus(host: Json) -> int | None:
+    quota, period = host.get("CpuQuota") or 0, host.get("CpuPeriod") or CPU_PERIOD
+    if quota > 0:
+        return int(-(-quota // period))
+    nano = host.get("NanoCpus") or 0
+    return int(-(-nano // 1_000_000_000)) if nano > 0 else None
+
+
+def _endpoints(mode: str, networks: Mapping[str, Json | None]) -> tuple[Endpoint, ...]:
+    # The mode may be a name or an id; the network of no network is not one.
+    order = sorted(
+        (name for name in networks if name != "none"),
+        key=lambda name: (mode not in (name, (networks[name] or {}).get("NetworkID")), name),
+    )
+    return tuple(_endpoint(name, networks[name] or {}) for name in order)
+
+
+def _endpoint(name: str, found: Json) -> Endpoint:
+    return Endpoint(
+        network=name,
+        address=found.get("IPAddress") or "",
+        fixed=(found.get("IPAMConfig") or {}).get("IPv4Address") or "",
+        gw_priority=found.get("GwPriority") or 0,
+        network_id=found.get("NetworkID") or "",
+    )
+
+
+def _mounts(host: Json, actual: Sequence[Json]) -> tuple[Mount, ...]:
+    names = {mount.get("Destination"): mount.get("Name") for mount in actual}
+    found = [
+        Mount(
+            target=mount["Target"],
+            kind=mount["Type"],
+            source=mount.get("Source") or names.get(mount["Target"]) or "",
+            read_only=bool(mount.get("ReadOnly")),
+            no_copy=bool((mount.get("VolumeOptions") or {}).get("NoCopy")),
+        )
+        for mount in host.get("Mounts") or ()
+        if mount.get("Type") in ("volume", "bind")
+    ]
+    return (*found, *(_bind(text) for text in host.get("Binds") or ()))
+
+
+def _bind(text: str) -> Mount:
+    """Read `source:target[:options]`, which docker's own command sends for --volume."""
+    source, target, *rest = text.split(":")
+    options = rest[0].split(",") if rest else []
+    return Mount(
+        target=target,
+        kind="bind" if source.startswith("/") else "volume",
+        source=source,
+        read_only="ro" in options,
+        no_copy="nocopy" in options,
+    )
+
+
+def capabilities(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Write capabilities in one way."""
+    return tuple(name.upper().removeprefix("CAP_") for name in names or ())
+
+
+def _devices(host: Json) -> tuple[str, ...]:
+    plain = [device_text(device) for device in host.get("Devices") or ()]
+    cdi = [one for ask in host.get("DeviceRequests") or () if ask.get("Driver") == "cdi" for one in ask["DeviceIDs"]]
+    return (*plain, *cdi)
+
+
+def device_text(device: Json) -> str:
+    """Write a device as `--device` takes it, in the shortest way."""
+    outside, inside, rights = device["PathOnHost"], device["PathInContainer"], device["CgroupPermissions"]
+    if inside == outside:
+        return str(outside) if rights == "rwm" else f"{outside}:{inside}:{rights}"
+    return f"{outside}:{inside}" if rights == "rwm" else f"{outside}:{inside}:{rights}"

@@ -1,0 +1,30 @@
+"""Pulling images: the one thing that the docker SDK's own verb does, for it finds a registry's credentials."""
+
+from docker.errors import APIError, DockerException
+from docker.utils import parse_repository_tag
+
+from sindplan.engine.calls import Call
+from sindplan.engine.refusals import refusal
+from sindplan.engine.transport import Transport, translated
+from sindplan.errors import EngineRefused
+
+# Seconds of silence: layers are unpacked without a word.
+SILENCE = 600.0
+
+
+def pull(transport: Transport, reference: str) -> None:
+    """Pull an image, as `docker pull` would. Without a tag it is `latest`."""
+    repository, tag = parse_repository_tag(reference)
+    call = Call(verb="pull", name=reference, method="POST", path="/images/create", timeout=SILENCE)
+    with transport.client() as client, translated(transport.place, call):
+        usual, client.timeout = client.timeout, int(SILENCE)
+        try:
+            for line in client.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                if "error" in line:
+                    raise EngineRefused("pull", reference, 500, str(line["error"]))
+        except APIError as error:
+            raise refusal("pull", reference, error.status_code or 500, error.explanation or str(error)) from error
+        except DockerException as error:
+            raise EngineRefused("pull", reference, 400, str(error)) from error
+        finally:
+            client.timeout = usual

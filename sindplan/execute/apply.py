@@ -1,0 +1,183 @@
+"""Applying a plan, and taking it back when it fails.
+
+Taking back is planning back: what was observed before the apply is the goal, what is observed now the start. Only objects that
+carry this apply's token are removed by it, and only in the clusters that failed; a new mesh stays if a cluster needs it.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from attrs import field, frozen
+
+from sindplan.engine.port import Engine
+from sindplan.execute.executor import Outcome, execute
+from sindplan.execute.reporter import Reporter
+from sindplan.kinds.registry import KINDS, PERFORM
+from sindplan.kinds.run import Known, Run
+from sindplan.model.address import MESH, Address
+from sindplan.model.kind import Operation, scope_of
+from sindplan.model.resource import State
+from sindplan.observe.observation import Observation
+from sindplan.plan.diff import Observed
+from sindplan.plan.graph import actions
+from sindplan.plan.plan import Change, Plan
+from sindplan.plan.planner import make_plan
+from sindplan.slurm.port import Slurm
+
+OnFailure = Literal["rollback", "stop"]
+
+
+@frozen(kw_only=True)
+class Settings:
+    """How to apply.
+
+    Attributes:
+        wait: Seconds that waiting for one node may take.
+        drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+    """
+
+    parallelism: int = 16
+    wait: float = 300
+    on_failure: OnFailure = "rollback"
+    drain_timeouts: Mapping[Address, int] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class Applied:
+    """How an apply ended.
+
+    Attributes:
+        outcome: Of the plan itself.
+        restored: Clusters that are as they were before.
+        kept: Clusters that are left half way: because removals had begun, because taking back failed, or on demand.
+        leftovers: What could not be taken back, as sentences.
+    """
+
+    outcome: Outcome
+    restored: frozenset[Address] = frozenset()
+    kept: frozenset[Address] = frozenset()
+    leftovers: tuple[str, ...] = ()
+
+
+def apply(
+    plan: Plan,
+    before: Observation,
+    *,
+    engine: Engine,
+    slurm: Slurm,
+    owner: str,
+    observe_again: Callable[[], Observation],
+    reporter: Reporter,
+    settings: Settings,
+    stop: threading.Event | None = None,
+) -> Applied:
+    """Execute a plan that was made from `before`, and take it back in the clusters where it fails."""
+    run = Run(
+        engine=engine,
+        slurm=slurm,
+        owner=owner,
+        token=secrets.token_hex(8),
+        wait=settings.wait,
+        known=known_from(before),
+        drain_timeouts=settings.drain_timeouts,
+    )
+    reporter.planned(plan)
+    outcome = execute(plan, run, PERFORM, reporter, parallelism=settings.parallelism, stop=stop)
+    if outcome.complete:
+        return Applied(outcome=outcome)
+    unfinished = outcome.unfinished
+    if settings.on_failure == "stop":
+        return Applied(outcome=outcome, kept=unfinished)
+    scopes = _scopes_to_restore(plan, outcome)
+    restored, leftovers = _take_back(before, observe_again(), run, scopes, reporter, settings)
+    return Applied(
+        outcome=outcome,
+        restored=restored,
+        kept=unfinished - restored,
+        leftovers=leftovers,
+    )
+
+
+def _scopes_to_restore(plan: Plan, outcome: Outcome) -> frozenset[Address]:
+    """Return the clusters to take back: those that failed before their removals began, and meshes nobody needs."""
+    failed = outcome.unfinished - outcome.removing
+    meshes = {
+        Address((scope.realm, MESH))
+        for scope in failed
+        if all(other in failed for action in plan.actions if (other := action.scope).realm == scope.realm and other.cluster != MESH)
+    }
+    return frozenset({scope for scope in failed if scope.cluster != MESH} | meshes)
+
+
+def _take_back(
+    before: Observation,
+    now: Observation,
+    run: Run,
+    scopes: frozenset[Address],
+    reporter: Reporter,
+    settings: Settings,
+) -> tuple[frozenset[Address], tuple[str, ...]]:
+    goal, start = before.observed(), now.observed()
+    # Half made nodes that were found are not worth going back to.
+    worth = {address: resource for address, resource in goal.state.items() if getattr(resource, "made", True)}
+    plan = make_plan(
+        _within(worth, scopes),
+        Observed(state=_within(start.state, scopes), unknown=start.unknown | goal.unknown),
+        KINDS,
+    )
+    changes, foreign = _only_own(plan.changes, run.token)
+    if not changes:
+        return scopes, foreign
+    plan = Plan(changes=changes, actions=actions(changes, KINDS))
+    reporter.taking_back(plan)
+    back = Run(
+        engine=run.engine,
+        slurm=run.slurm,
+        owner=run.owner,
+        token=run.token,
+        wait=run.wait,
+        known=known_from(now),
+        drain_timeouts=run.drain_timeouts,
+        taking_back=True,
+    )
+    outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
+    if outcome.complete:
+        return scopes, foreign
+    left = [*(action for action, _ in outcome.failed), *outcome.not_started]
+    return scopes - outcome.unfinished, (*foreign, *(f"{action.id} was not done" for action in left))
+
+
+def _within(state: State, scopes: frozenset[Address]) -> State:
+    return {address: resource for address, resource in state.items() if scope_of(address, resource) in scopes}
+
+
+def _only_own(changes: tuple[Change, ...], token: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """Leave out removals of what this apply did not make: somebody else made it in the meantime."""
+    own, foreign = [], []
+    for change in changes:
+        made_by = getattr(change.before, "run", None)
+        if change.operation is Operation.DELETE and made_by is not None and made_by != token:
+            foreign.append(f"{change.address} appeared meanwhile, was not made by this apply, and was left alone")
+        else:
+            own.append(change)
+    return tuple(own), tuple(foreign)
+
+
+def known_from(observation: Observation) -> Known:
+    """Return what a run knows from the start: ids, subnets, addresses and keys that the evidence shows."""
+    known = Known()
+    for address, resource in observation.observed().state.items():
+        if identity := getattr(resource, "id", ""):
+            known.ids[address] = identity
+    for mesh in observation.evidence.meshes:
+        if mesh.relay_key:
+            known.relay_keys[mesh.realm] = mesh.relay_key.strip()
+    facts = observation.facts()
+    for realm, mesh_facts in facts.meshes.items():
+        known.dns[realm] = mesh_facts.dns_address
+    for address, cluster in facts.clusters.items():
+        known.subnets[address] = cluster.subnet
+        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items()})
+    return known

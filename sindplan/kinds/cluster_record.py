@@ -1,0 +1,122 @@
+"""A cluster's record: a config-only network whose labels hold owner, protection and the last applied declaration.
+
+It takes no address pool, and all records come with the one call that lists networks. It is written at the end of an apply: the
+new one first, then the old one is removed. The engine refuses a second network of one name, so two names take turns.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import Network, NetworkSpec
+from sindplan.errors import Conflict, NotFound
+from sindplan.kinds import labels
+from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.run import Run
+from sindplan.model import names
+from sindplan.model.address import Address
+from sindplan.model.canonical import canonical
+from sindplan.model.kind import Kind, Phase, Step
+from sindplan.model.layout import Layout
+from sindplan.model.resource import IGNORED, IN_PLACE, Resource
+from sindplan.plan.plan import Action
+
+
+@frozen(kw_only=True)
+class ClusterRecord(Resource):
+    """The record. `declaration` is canonical JSON without secrets."""
+
+    KIND: ClassVar[str] = "cluster-record"
+
+    owner: str = field(metadata=IN_PLACE)
+    protected: bool = field(metadata=IN_PLACE)
+    declaration: str = field(metadata=IN_PLACE)
+    ids: tuple[str, ...] = field(default=(), metadata=IGNORED)
+    run: str = field(default="", metadata=IGNORED)
+
+
+_WRITE = Step("cluster-record.write", Phase.SEAL)
+
+KIND = Kind(
+    name="cluster-record",
+    resource=ClusterRecord,
+    create=(_WRITE,),
+    update=dict.fromkeys(("owner", "protected", "declaration"), (_WRITE,)),
+    delete=(Step("cluster-record.remove", Phase.SEAL),),
+)
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the records that a layout wants."""
+    for cluster in layout.clusters:
+        yield (
+            cluster.address / "record",
+            ClusterRecord(
+                owner=cluster.owner,
+                protected=cluster.declared.prevent_destroy,
+                declaration=json.dumps(canonical(cluster.declared), sort_keys=True, separators=(",", ":")),
+            ),
+        )
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the records that exist; of two left by an apply that was killed the newer one counts."""
+    for cluster in evidence.clusters:
+        if cluster.records:
+            newest = cluster.records[0]
+            yield (
+                cluster.address / "record",
+                ClusterRecord(
+                    owner=newest.labels.get(labels.OWNER, ""),
+                    protected=newest.labels.get(labels.PROTECTED) == "true",
+                    declaration=newest.labels.get(labels.DECLARATION, ""),
+                    ids=tuple(record.id for record in cluster.records),
+                    run=newest.labels.get(labels.RUN, ""),
+                ),
+            )
+
+
+def is_record(network: Network) -> bool:
+    """Say whether a network is a cluster's record."""
+    return network.config_only and labels.RECORD in network.labels
+
+
+def write(run: Run, action: Action) -> None:
+    """Write a record beside the old one, then remove the old one."""
+    (change,) = action.changes
+    record = change.after
+    assert isinstance(record, ClusterRecord)
+    realm, cluster = change.address.parts[:2]
+    base = names.record(realm, cluster)
+    marks = {
+        **labels.own(record.owner, run.token),
+        labels.RECORD: "1",
+        labels.RECORD_REALM: realm,
+        labels.RECORD_CLUSTER: cluster,
+        labels.PROTECTED: "true" if record.protected else "false",
+        labels.DECLARATION: record.declaration,
+    }
+    try:
+        run.engine.create_network(NetworkSpec(name=base, labels=marks, config_only=True))
+    except Conflict:
+        run.engine.create_network(NetworkSpec(name=f"{base}-next", labels=marks, config_only=True))
+    _remove(run, change.before)
+
+
+def remove(run: Run, action: Action) -> None:
+    """Remove a record."""
+    (change,) = action.changes
+    _remove(run, change.before)
+
+
+def _remove(run: Run, before: Resource | None) -> None:
+    for record in before.ids if isinstance(before, ClusterRecord) else ():
+        try:
+            run.engine.remove_network(record)
+        except NotFound:
+            continue
+
+
+PERFORM = {"cluster-record.write": write, "cluster-record.remove": remove}

@@ -1,0 +1,167 @@
+"""A realm's DNS server: CoreDNS, or dnsmasq out of the node image where CoreDNS cannot be had.
+
+`/Corefile` in it is the record of DNS either way, since sind reads and edits it; who changed it sends SIGUSR1. CoreDNS reloads
+at that, and the dnsmasq variant derives its hosts file from it anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import Container, ContainerSpec, Endpoint, Entry
+from sindplan.errors import NotFound
+from sindplan.kinds import labels
+from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.run import Run
+from sindplan.model import names
+from sindplan.model.address import MESH, Address
+from sindplan.model.corefile import corefile
+from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.layout import Layout
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.plan.plan import Action
+
+COREFILE = "/Corefile"
+
+# PID 1 of the container: derives the hosts file from the Corefile at every SIGUSR1. dnsmasq takes a changed file below
+# --hostsdir without a signal (dnsmasq(8)); names of other zones go on to the container's own resolver.
+DNSMASQ_SCRIPT = """\
+hosts=/run/sindplan-hosts
+mkdir -p "$hosts"
+derive() {
+    awk '$1 == "hosts" { inside = 1; next } $1 == "}" { inside = 0 } inside && $1 ~ /^[0-9.]+$/ { print $1, $2 }' \
+        /Corefile > "$hosts/.new" && mv -f "$hosts/.new" "$hosts/records"
+}
+trap derive USR1
+trap 'kill "$server"; exit 0' TERM INT
+derive
+dnsmasq --keep-in-foreground --no-hosts --hostsdir="$hosts" --local="/$1/" --user=root --log-facility=- &
+server=$!
+while kill -0 "$server" 2> /dev/null; do wait "$server"; done
+"""
+
+
+@frozen(kw_only=True)
+class Dns(Resource):
+    """The DNS container."""
+
+    KIND: ClassVar[str] = "dns"
+
+    realm: str = field(metadata=IGNORED)
+    image: str = field(metadata=REPLACE)
+    running: bool = field(metadata=IN_PLACE)
+    labels: Mapping[str, str] = field(metadata=REPLACE)
+    dnsmasq: bool = field(default=False, metadata=IGNORED)
+    id: str = field(default="", metadata=IGNORED)
+    run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def needs(self) -> frozenset[Address]:
+        """The mesh network."""
+        return frozenset({Address((self.realm, MESH, "network"))})
+
+
+_START = Step("dns.start", after=(After("mesh-network.create", Where.NEEDED),))
+
+KIND = Kind(
+    name="dns",
+    resource=Dns,
+    create=(_START,),
+    update={"running": (_START,)},
+    delete=(Step("dns.remove", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
+)
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the DNS servers that a layout wants."""
+    for mesh in layout.meshes:
+        yield (
+            mesh.address / "dns",
+            Dns(
+                realm=mesh.realm,
+                image=mesh.dns_image,
+                running=True,
+                labels=_compared(labels.mesh_container(mesh.realm, "dns")),
+                dnsmasq=mesh.dnsmasq,
+            ),
+        )
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the DNS servers that exist."""
+    for mesh in evidence.meshes:
+        if mesh.dns is not None:
+            yield (
+                mesh.address / "dns",
+                Dns(
+                    realm=mesh.realm,
+                    image=mesh.dns.spec.image,
+                    running=mesh.dns.state == "running",
+                    labels=_compared(mesh.dns.labels),
+                    id=mesh.dns.id,
+                    run=mesh.dns.labels.get(labels.RUN, ""),
+                ),
+            )
+
+
+def _compared(found: Mapping[str, str]) -> dict[str, str]:
+    return labels.said(found, labels.mesh_container("", ""))
+
+
+def start(run: Run, action: Action) -> None:
+    """Create the DNS server if need be, bring it to the power wanted, and learn its address."""
+    (change,) = action.changes
+    dns = change.after
+    assert isinstance(dns, Dns)
+    address = change.address
+    if change.before is None:
+        mesh = run.engine.inspect_network(run.id(Address((dns.realm, MESH, "network"))))
+        pinned = mesh.labels.get(labels.DNS_ADDRESS, "") if mesh else ""
+        run.known.ids[address] = run.engine.create_container(_spec(run, dns, pinned))
+    if not dns.running:
+        run.engine.stop(run.id(address))
+        return
+    if not run.engine.has_file(run.id(address), COREFILE):
+        run.engine.put_files(run.id(address), [Entry(path=COREFILE, content=corefile(dns.realm, {}).encode())])
+    run.engine.start(run.id(address))
+    container = run.engine.inspect_container(run.id(address))
+    run.known.dns[dns.realm] = dns_address(dns.realm, container)
+
+
+def dns_address(realm: str, container: Container | None) -> str:
+    """Return the address of a DNS container on its mesh; empty when it has none."""
+    endpoint = container.endpoint(names.mesh_network(realm)) if container else None
+    return (endpoint.fixed or endpoint.address) if endpoint else ""
+
+
+def _spec(run: Run, dns: Dns, pinned: str) -> ContainerSpec:
+    plain = ContainerSpec(
+        name=names.dns_container(dns.realm),
+        image=dns.image,
+        labels={**labels.mesh_container(dns.realm, "dns"), **labels.own("", run.token)},
+        endpoints=(Endpoint(network=names.mesh_network(dns.realm), address=pinned),),
+    )
+    if not dns.dnsmasq:
+        return plain
+    return ContainerSpec(
+        name=plain.name,
+        image=plain.image,
+        labels=plain.labels,
+        endpoints=plain.endpoints,
+        entrypoint=("/bin/sh",),
+        command=("-c", DNSMASQ_SCRIPT, "sindplan-dns", names.dns_zone(dns.realm)),
+        cap_add=("NET_ADMIN",),
+    )
+
+
+def remove(run: Run, action: Action) -> None:
+    """Remove the DNS server."""
+    (change,) = action.changes
+    try:
+        run.engine.remove_container(run.id(change.address))
+    except NotFound:
+        return
+
+
+PERFORM = {"dns.start": start, "dns.remove": remove}

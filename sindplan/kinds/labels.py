@@ -1,0 +1,115 @@
+"""Labels: sind's and docker compose's, a wire contract, and sindplan's own beside them (sind.md section 2, design section 4).
+
+Docker merges the labels of an image into its containers, so every key is written always, empty when there is nothing to
+say, and readers take missing and empty alike.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from sindplan import __version__
+from sindplan.model import names
+
+REALM = "sind.realm"
+CLUSTER = "sind.cluster"
+ROLE = "sind.role"
+SLURM_VERSION = "sind.slurm.version"
+DNS_ADDRESS = "sind.dns.ip"
+PROJECT = "com.docker.compose.project"
+COMPOSE_SERVICE = "com.docker.compose.service"
+OWNER = "sindplan.owner"
+GROUP = "sindplan.group"
+SPEC = "sindplan.spec"
+RUN = "sindplan.run"
+HOST_KEY = "sindplan.host-key"
+"""Public SSH host key: spares reading it out of every node to compare it with known_hosts."""
+RECORD = "sindplan.record"
+RECORD_REALM = "sindplan.realm"
+RECORD_CLUSTER = "sindplan.cluster"
+DECLARATION = "sindplan.declaration"
+PROTECTED = "sindplan.protected"
+_VERSION = "sindplan.version"
+
+# Keys without which `docker compose ls` fails.
+_COMPOSE_CONTAINER = {
+    "com.docker.compose.oneoff": "False",
+    "com.docker.compose.config-hash": "",
+    "com.docker.compose.project.config_files": "",
+}
+
+
+def own(owner: str, token: str) -> dict[str, str]:
+    """Return what sindplan adds to everything it makes."""
+    return {OWNER: owner, RUN: token, _VERSION: __version__}
+
+
+def network(realm: str, cluster: str) -> dict[str, str]:
+    """Return sind's labels of a cluster's network."""
+    return {
+        REALM: realm,
+        CLUSTER: cluster,
+        PROJECT: names.project(realm, cluster),
+        "com.docker.compose.network": "net",
+    }
+
+
+def volume(realm: str, cluster: str, kind: str) -> dict[str, str]:
+    """Return sind's labels of a cluster's volume."""
+    return {
+        REALM: realm,
+        CLUSTER: cluster,
+        PROJECT: names.project(realm, cluster),
+        "com.docker.compose.volume": kind,
+    }
+
+
+def mesh_network(realm: str) -> dict[str, str]:
+    """Return sind's labels of a mesh network, without the pinned DNS address."""
+    return {REALM: realm, PROJECT: names.mesh_project(realm), "com.docker.compose.network": "mesh"}
+
+
+def mesh_volume(realm: str) -> dict[str, str]:
+    """Return sind's labels of the SSH volume."""
+    return {REALM: realm, PROJECT: names.mesh_project(realm), "com.docker.compose.volume": "ssh-config"}
+
+
+def mesh_container(realm: str, service: str) -> dict[str, str]:
+    """Return sind's labels of the DNS container or the relay: compose's only, so that no listing takes them for nodes."""
+    return {
+        PROJECT: names.mesh_project(realm),
+        COMPOSE_SERVICE: service,
+        "com.docker.compose.container-number": "1",
+        **_COMPOSE_CONTAINER,
+    }
+
+
+def node(realm: str, cluster: str, short: str, *, host_path: str, mount_path: str) -> dict[str, str]:
+    """Return sind's labels of a managed node, without its Slurm version."""
+    role = names.role_of(short)
+    index = names.worker_index(short)
+    number = 2 if short == names.BACKUP else 1 if index is None else index + 1
+    return {
+        REALM: realm,
+        CLUSTER: cluster,
+        ROLE: role,
+        "sind.managed": "true",
+        "sind.data.hostpath": host_path,
+        "sind.data.mountpath": mount_path,
+        "sind.cvmfs": "",
+        "sind.users": "",
+        "sind.groups": "",
+        "sind.identity": "local",
+        PROJECT: names.project(realm, cluster),
+        COMPOSE_SERVICE: role,
+        "com.docker.compose.container-number": str(number),
+        **_COMPOSE_CONTAINER,
+    }
+
+
+def said(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Return what labels say of some keys, without empty values."""
+    return {key: labels[key] for key in sorted(keys) if labels.get(key)}
+
+
+def of_cluster(labels: Mapping[str, str], realm: str, cluster: str) -> bool:
+    """Say whether labels put an object into exactly this cluster of this realm."""
+    return labels.get(REALM) == realm and labels.get(CLUSTER) == cluster

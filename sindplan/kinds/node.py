@@ -1,0 +1,404 @@
+"""Nodes: systemd containers.
+
+A node is one create call with both networks and one archive, then one start: keys, host keys, machine id and the links of the
+units to start lie in it before its first boot. Layout, mounts and options are sind's (v0.11), with a state volume always.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
+
+from attrs import evolve, field, frozen
+
+from sindplan.engine.records import Container, ContainerSpec, ContainerState, Endpoint, Mount
+from sindplan.errors import Conflict, NotFound, SindplanError
+from sindplan.kinds import labels
+from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.node_boot import boot_entries, new_host_key
+from sindplan.kinds.run import Run
+from sindplan.model import names, network
+from sindplan.model.address import MESH, Address
+from sindplan.model.boot import BOOT_SCRIPT, BOOTING
+from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.units import MIB
+from sindplan.plan.plan import Action
+from sindplan.slurm.files import CONFIG, STATE
+
+SECURITY = ("label=disable", "writable-cgroups=true")
+DAEMONS = {"controller": ("slurmctld",), "worker": ("slurmd",)}
+"""Slurm's daemons by role; other roles run none."""
+
+Power = Literal["running", "stopped", "paused"]
+_POWER: Mapping[ContainerState, Power] = {
+    "running": "running",
+    "restarting": "running",
+    "paused": "paused",
+    "exited": "stopped",
+    "dead": "stopped",
+    "removing": "stopped",
+}
+
+
+@frozen(kw_only=True)
+class Node(Resource):
+    """A node container.
+
+    Attributes:
+        made: Whether it was ever started. One that was not may lack what its first boot needs: an apply was killed
+            while it was made.
+        memory: Bytes; None when the engine holds no limit. `cpus` likewise.
+        networks: Fixed address by network name; empty where Docker chooses.
+        mounts: By mount point.
+        labels: Those of sind that do not depend on the image, and the worker group.
+        limits_mib: Declared memory in MiB, from which /dev/shm gets half, limited or not.
+        units: systemd units that must be active.
+        owners: User ids and group ids of the image that files are made with.
+    """
+
+    KIND: ClassVar[str] = "node"
+
+    name: str = field(metadata=IGNORED)
+    image: str = field(metadata=REPLACE)
+    made: bool = field(default=True, metadata=IN_PLACE)
+    power: Power = field(metadata=IN_PLACE)
+    cpus: int | None = field(metadata=IN_PLACE)
+    memory: int | None = field(metadata=IN_PLACE)
+    tmp_size: str = field(metadata=REPLACE)
+    networks: Mapping[str, str] = field(metadata=IN_PLACE)
+    mounts: tuple[Mount, ...] = field(metadata=REPLACE)
+    security_opt: tuple[str, ...] = field(metadata=REPLACE)
+    labels: Mapping[str, str] = field(metadata=REPLACE)
+    hosts: tuple[str, ...] = field(default=(), metadata=IGNORED)
+    limits_mib: int = field(default=0, metadata=IGNORED)
+    slurm_version: str = field(default="", metadata=IGNORED)
+    units: tuple[str, ...] = field(default=(), metadata=IGNORED)
+    owners: Mapping[str, tuple[int, int]] = field(factory=dict, metadata=IGNORED)
+    image_id: str = field(default="", metadata=IGNORED)
+    id: str = field(default="", metadata=IGNORED)
+    run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def cluster(self) -> Address:
+        """The cluster's address."""
+        return Address((self.labels[labels.REALM], self.labels[labels.CLUSTER]))
+
+    @property
+    def needs(self) -> frozenset[Address]:
+        """Networks, volumes, and the mesh's DNS server and relay, whose address and key go into the node."""
+        mesh = Address((self.cluster.realm, MESH))
+        prefix = names.volume(self.cluster.realm, self.cluster.cluster, "")
+        volumes = {
+            self.cluster / "volume" / mount.source.removeprefix(prefix)
+            for mount in self.mounts
+            if mount.kind == "volume" and mount.source.startswith(prefix)
+        }
+        return frozenset({self.cluster / "network", mesh / "network", mesh / "dns", mesh / "relay", *volumes})
+
+
+_CREATE = Step(
+    "node.create",
+    after=(
+        After("mesh-network.create", Where.NEEDED),
+        After("network.create", Where.NEEDED),
+        After("volume.create", Where.NEEDED),
+        After("dns.start", Where.NEEDED),
+        After("relay.start", Where.NEEDED),
+    ),
+)
+_START = Step(
+    "node.start",
+    after=(
+        After("node.create", Where.SAME),
+        After("file.write", Where.CLUSTER),
+        After("key.write", Where.CLUSTER),
+        After("service.reconfigure", Where.CLUSTER),
+    ),
+)
+JOIN = Step(
+    "node.join",
+    after=(
+        After("node.start", Where.CLUSTER),
+        After("service.start", Where.CLUSTER),
+        After("service.reconfigure", Where.CLUSTER),
+    ),
+    batch=True,
+)
+"""Waiting until slurmctld can use the workers: one action a cluster, taken by nodes and by Slurm's records alike."""
+
+KIND = Kind(
+    name="node",
+    resource=Node,
+    create=(_CREATE, _START, JOIN),
+    update={
+        "made": (_CREATE, _START, JOIN),
+        "power": (_START, JOIN),
+        "cpus": (Step("node.limit"),),
+        "memory": (Step("node.limit"),),
+        "networks": (Step("node.connect", after=(After("network.create", Where.NEEDED),)),),
+    },
+    delete=(Step("node.remove", Phase.REMOVE),),
+)
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the nodes that a layout wants."""
+    for cluster in layout.clusters:
+        for node in cluster.nodes:
+            yield cluster.address / "node" / node.short, _wanted(cluster, node)
+
+
+def units(node: NodeLayout) -> tuple[str, ...]:
+    """Return the systemd units that must be active on a node."""
+    daemons = tuple(f"{daemon}.service" for daemon in DAEMONS.get(node.role, ()))
+    return ("munge.service", node.facts.ssh_unit, *daemons)
+
+
+def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
+    storage = cluster.declared.storage
+    sinds = labels.node(
+        cluster.realm,
+        cluster.name,
+        node.short,
+        host_path=storage.host_path or "",
+        mount_path=storage.mount_path,
+    )
+    return Node(
+        name=names.container(cluster.realm, cluster.name, node.short),
+        image=node.image,
+        power="running",
+        cpus=node.cpus if cluster.limits else None,
+        memory=node.memory if cluster.limits else None,
+        tmp_size=node.tmp_size,
+        networks={
+            names.network(cluster.realm, cluster.name): node.address,
+            names.mesh_network(cluster.realm): "",
+        },
+        mounts=_mounts(cluster, node),
+        security_opt=SECURITY,
+        labels=labels.said({**sinds, labels.GROUP: node.group}, [*sinds, labels.GROUP]),
+        hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
+        limits_mib=node.memory // MIB,
+        slurm_version=node.facts.slurm_version,
+        units=units(node),
+        owners={user: node.facts.owner(user) for user in ("slurm", "munge")},
+    )
+
+
+def _mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
+    """Return the mounts of a node: sind's table, with the state volume always and munge written by the controller."""
+    storage = cluster.declared.storage
+    controls = node.role == "controller"
+
+    def volume(kind: str, target: str, *, read_only: bool = False) -> Mount:
+        return Mount(
+            target=target,
+            kind="volume",
+            source=names.volume(cluster.realm, cluster.name, kind),
+            read_only=read_only,
+        )
+
+    data = (
+        volume("data", storage.mount_path)
+        if storage.host_path is None
+        else Mount(target=storage.mount_path, kind="bind", source=storage.host_path)
+    )
+    mounts = [
+        volume("config", CONFIG, read_only=not controls),
+        volume("munge", "/etc/munge", read_only=not controls),
+        data,
+        *([volume("state", STATE)] if controls else []),
+    ]
+    return tuple(sorted(mounts))
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the nodes that exist."""
+    for cluster in evidence.clusters:
+        for short, container in cluster.nodes.items():
+            yield cluster.address / "node" / short, _seen(cluster, container)
+
+
+def _seen(cluster: ClusterEvidence, container: Container) -> Node:
+    spec = container.spec
+    keys = [*labels.node("", "", "", host_path="", mount_path=""), labels.GROUP]
+    return Node(
+        name=spec.name,
+        image=spec.image,
+        made=container.state != "created",
+        # One that was never started is made anew and started with that.
+        power="running" if container.state == "created" else _POWER[container.state],
+        cpus=spec.cpus,
+        memory=spec.memory,
+        tmp_size=_option(spec.tmpfs.get("/tmp", ""), "size"),  # noqa: S108 - a mount point in the node
+        networks={endpoint.network: endpoint.fixed for endpoint in spec.endpoints},
+        mounts=tuple(sorted(evolve(mount, no_copy=False) for mount in spec.mounts)),
+        security_opt=tuple(sorted(spec.security_opt)),
+        # What the cluster is, its evidence knows, even of a node whose labels lack it.
+        labels={
+            **labels.said(spec.labels, keys),
+            labels.REALM: cluster.realm,
+            labels.CLUSTER: cluster.name,
+        },
+        slurm_version=spec.labels.get(labels.SLURM_VERSION, ""),
+        image_id=container.image_id,
+        id=container.id,
+        run=spec.labels.get(labels.RUN, ""),
+    )
+
+
+def _option(options: str, name: str) -> str:
+    pairs = dict(option.partition("=")[::2] for option in options.split(","))
+    return pairs.get(name, "")
+
+
+def create(run: Run, action: Action) -> None:
+    """Create a node's container and put into it what its first boot needs."""
+    (change,) = action.changes
+    node = change.after
+    assert isinstance(node, Node)
+    if change.before is not None:
+        remove(run, action)
+    short = change.address.name
+    realm = node.cluster.realm
+    key = new_host_key()
+    run.known.host_keys[change.address] = key.public
+    subnet = run.known.subnets.get(node.cluster, "")
+    try:
+        container = run.engine.create_container(_spec(run, node, short, key.public, subnet))
+    except Conflict as refused:
+        raise SindplanError(
+            f"A container named {node.name!r} is in the way; it was left as it is: {refused.text}",
+            f"Look at it (docker inspect {node.name}), then remove or rename it and apply again.",
+        ) from refused
+    run.known.ids[change.address] = container
+    run.engine.put_files(
+        container,
+        boot_entries(
+            role=names.role_of(short),
+            host_key=key,
+            relay_key=run.known.relay_keys[realm],
+            daemons=DAEMONS.get(names.role_of(short), ()),
+            owners=node.owners,
+        ),
+    )
+
+
+def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:
+    realm, cluster = node.cluster.parts
+    sinds = labels.node(realm, cluster, short, host_path="", mount_path="")
+    half = node.limits_mib // 2 * MIB
+    return ContainerSpec(
+        name=node.name,
+        image=node.image,
+        hostname=short,
+        labels={
+            **dict.fromkeys([*sinds, labels.GROUP], ""),
+            **node.labels,
+            **labels.own(run.owner, run.token),
+            labels.SLURM_VERSION: node.slurm_version,
+            labels.HOST_KEY: host_key,
+            labels.SPEC: json.dumps({"v": 1, "image": node.image, "tmp_size": node.tmp_size}, sort_keys=True),
+        },
+        endpoints=tuple(
+            Endpoint(
+                network=name,
+                address=network.resolve(address, subnet),
+                # The default route leads over the cluster's network.
+                gw_priority=1 if name == names.network(realm, cluster) else 0,
+            )
+            for name, address in node.networks.items()
+        ),
+        entrypoint=("/bin/sh",),
+        command=("-c", BOOT_SCRIPT),
+        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume") for mount in node.mounts),
+        tmpfs={
+            "/tmp": f"rw,nosuid,nodev,size={node.tmp_size}",  # noqa: S108 - a mount point in the node
+            "/run": "exec,mode=755,size=64m",
+            "/run/lock": "",
+        },
+        cpus=node.cpus,
+        memory=node.memory,
+        shm_size=half or None,
+        dns=(run.known.dns[realm],) if run.known.dns.get(realm) else (),
+        dns_search=(names.search_domain(realm, cluster),),
+        extra_hosts=tuple(network.resolve(host, subnet) for host in node.hosts),
+        security_opt=node.security_opt,
+        private_cgroup=True,
+    )
+
+
+def start(run: Run, action: Action) -> None:
+    """Bring a node to the power that is wanted, and wait until what must run on it does."""
+    (change,) = action.changes
+    node = change.after
+    assert isinstance(node, Node)
+    container = run.id(change.address)
+    if node.power == "stopped":
+        run.engine.stop(container)
+        return
+    before = change.before
+    if isinstance(before, Node) and before.power == "paused":
+        run.engine.unpause(container)
+        if node.power == "running":
+            return
+    if node.power == "paused":
+        run.engine.pause(container)
+        return
+    run.engine.start(container)
+    # An exec before the boot script has moved PID 1 would spoil the cgroup tree (design section 4).
+    run.engine.wait_output(container, BOOTING, run.wait)
+    run.slurm.boot(container, node.units, run.wait)
+
+
+def join(run: Run, action: Action) -> None:
+    """Wait until slurmctld can use the workers that were started."""
+    workers = sorted({c.address.name for c in action.changes if names.worker_index(c.address.name) is not None})
+    stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
+    controller = run.known.ids.get(action.scope / "node/controller")
+    if controller is not None and not stopped and not run.taking_back:
+        run.slurm.join(controller, workers, run.wait)
+
+
+def limit(run: Run, action: Action) -> None:
+    """Set the limits of a container."""
+    (change,) = action.changes
+    assert isinstance(change.after, Node)
+    run.engine.update_limits(run.id(change.address), change.after.cpus, change.after.memory)
+
+
+def connect(run: Run, action: Action) -> None:
+    """Put a node on the networks, at the addresses, that it should have."""
+    (change,) = action.changes
+    before, after = change.before, change.after
+    assert isinstance(before, Node)
+    assert isinstance(after, Node)
+    container = run.id(change.address)
+    for name in before.networks:
+        if before.networks[name] != after.networks.get(name):
+            run.engine.disconnect(name, container)
+    for name, address in after.networks.items():
+        if before.networks.get(name) != address:
+            own = name == names.network(after.cluster.realm, after.cluster.cluster)
+            resolved = network.resolve(address, run.known.subnets.get(after.cluster, ""))
+            run.engine.connect(name, container, resolved, gw_priority=1 if own else 0)
+
+
+def remove(run: Run, action: Action) -> None:
+    """Remove a node's container."""
+    (change,) = action.changes
+    try:
+        run.engine.remove_container(run.id(change.address))
+    except NotFound:
+        return
+
+
+PERFORM = {
+    "node.create": create,
+    "node.start": start,
+    "node.join": join,
+    "node.limit": limit,
+    "node.connect": connect,
+    "node.remove": remove,
+}

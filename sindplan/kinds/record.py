@@ -1,0 +1,140 @@
+"""DNS records of nodes: lines of the Corefile, one write for all of a cluster."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import Entry
+from sindplan.kinds.dns import COREFILE
+from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.run import Run
+from sindplan.model import names, network
+from sindplan.model.address import MESH, Address
+from sindplan.model.corefile import corefile, records_of, with_records
+from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.layout import Layout
+from sindplan.model.resource import IGNORED, IN_PLACE, Resource
+from sindplan.plan.plan import Action
+
+RESOLVED_WITHIN = 10.0
+"""Seconds within which the DNS server must answer with what was written."""
+
+
+@frozen(kw_only=True)
+class Record(Resource):
+    """One DNS name and its address (or the address's symbol)."""
+
+    KIND: ClassVar[str] = "record"
+
+    cluster: Address = field(metadata=IGNORED)
+    name: str = field(metadata=IGNORED)
+    target: str = field(metadata=IN_PLACE)
+
+    @property
+    def needs(self) -> frozenset[Address]:
+        """The server, the relay that asks it, and the network whose subnet says the address."""
+        mesh = Address((self.cluster.realm, MESH))
+        return frozenset({mesh / "dns", mesh / "relay", self.cluster / "network"})
+
+    @property
+    def host(self) -> Address | None:
+        """The server: when it goes, so do its records."""
+        return Address((self.cluster.realm, MESH, "dns"))
+
+    @property
+    def scope(self) -> Address | None:
+        """The node's cluster."""
+        return self.cluster
+
+
+_WRITE = Step(
+    "record.write",
+    after=(
+        After("dns.start", Where.NEEDED),
+        After("relay.start", Where.NEEDED),
+        After("network.create", Where.NEEDED),
+    ),
+    batch=True,
+)
+
+KIND = Kind(
+    name="record",
+    resource=Record,
+    create=(_WRITE,),
+    update={"target": (_WRITE,)},
+    delete=(Step("record.remove", Phase.REMOVE, batch=True),),
+)
+
+
+def address_of(cluster: Address, short: str) -> Address:
+    """Return the address of a node's record."""
+    return Address((cluster.realm, MESH, "record", f"{short}.{cluster.cluster}"))
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the records that a layout wants."""
+    for cluster in layout.clusters:
+        for node in cluster.nodes:
+            yield (
+                address_of(cluster.address, node.short),
+                Record(
+                    cluster=cluster.address,
+                    name=names.fqdn(cluster.realm, cluster.name, node.short),
+                    target=node.address,
+                ),
+            )
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the records of the clusters that are looked at; those of others are theirs."""
+    for mesh in evidence.meshes:
+        records = records_of(mesh.corefile or "")
+        for cluster in evidence.clusters:
+            if cluster.realm != mesh.realm:
+                continue
+            suffix = f".{names.search_domain(cluster.realm, cluster.name)}"
+            for name, target in records.items():
+                if name.endswith(suffix) and "." not in name.removesuffix(suffix):
+                    yield (
+                        address_of(cluster.address, name.removesuffix(suffix)),
+                        Record(cluster=cluster.address, name=name, target=target),
+                    )
+
+
+def write(run: Run, action: Action) -> None:
+    """Write the records of a cluster and wait until they are answered."""
+    realm = action.scope.realm
+    subnet = run.known.subnets.get(action.scope, "")
+    added = {
+        record.name: network.resolve(record.target, subnet)
+        for change in action.changes
+        if isinstance(record := change.after, Record)
+    }
+    _edit(run, realm, added, frozenset())
+    relay = run.known.ids.get(Address((realm, MESH, "relay")))
+    if relay is not None and not run.taking_back:
+        run.slurm.wait_resolved(relay, added, RESOLVED_WITHIN)
+
+
+def remove(run: Run, action: Action) -> None:
+    """Take records of a cluster out."""
+    gone = frozenset(record.name for c in action.changes if isinstance(record := c.before, Record))
+    _edit(run, action.scope.realm, {}, gone)
+
+
+def _edit(run: Run, realm: str, added: dict[str, str], removed: frozenset[str]) -> None:
+    dns = run.id(Address((realm, MESH, "dns")))
+    with run.alone(f"dns of {realm}"):
+        entry = run.engine.get_files(dns, COREFILE).get(COREFILE)
+        before = entry.content.decode("utf-8", "replace") if entry else corefile(realm, {})
+        after = with_records(realm, before, added, removed)
+        if after == before:
+            return
+        run.engine.put_files(dns, [Entry(path=COREFILE, content=after.encode())])
+        container = run.engine.inspect_container(dns)
+        if container is not None and container.state == "running":
+            run.engine.kill(dns, "USR1")
+
+
+PERFORM = {"record.write": write, "record.remove": remove}

@@ -1,0 +1,155 @@
+"""A realm's SSH relay: the node image, asleep, with the realm's key and known hosts on a volume, on every cluster's network."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
+from sindplan.errors import NotFound, SindplanError
+from sindplan.kinds import labels
+from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.node_boot import new_host_key
+from sindplan.kinds.run import Run
+from sindplan.kinds.volume import SSH
+from sindplan.model import names
+from sindplan.model.address import MESH, Address
+from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.layout import Layout
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.plan.plan import Action
+
+HOME = "/root/.ssh"
+KNOWN_HOSTS = f"{HOME}/known_hosts"
+PUBLIC_KEY = f"{HOME}/id_ed25519.pub"
+PRIVATE_KEY = f"{HOME}/id_ed25519"
+
+
+@frozen(kw_only=True)
+class Relay(Resource):
+    """The relay container."""
+
+    KIND: ClassVar[str] = "relay"
+
+    realm: str = field(metadata=IGNORED)
+    image: str = field(metadata=REPLACE)
+    running: bool = field(metadata=IN_PLACE)
+    labels: Mapping[str, str] = field(metadata=REPLACE)
+    id: str = field(default="", metadata=IGNORED)
+    run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def needs(self) -> frozenset[Address]:
+        """The mesh network, the DNS server whose address it is given, and the volume with its key."""
+        mesh = Address((self.realm, MESH))
+        return frozenset({mesh / "network", mesh / "dns", mesh / "volume" / SSH})
+
+
+_START = Step("relay.start", after=(After("dns.start", Where.NEEDED), After("volume.create", Where.NEEDED)))
+
+KIND = Kind(
+    name="relay",
+    resource=Relay,
+    create=(_START,),
+    update={"running": (_START,)},
+    delete=(Step("relay.remove", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
+)
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the relays that a layout wants."""
+    for mesh in layout.meshes:
+        yield (
+            mesh.address / "relay",
+            Relay(
+                realm=mesh.realm,
+                image=mesh.relay_image,
+                running=True,
+                labels=_compared(labels.mesh_container(mesh.realm, "ssh")),
+            ),
+        )
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the relays that exist."""
+    for mesh in evidence.meshes:
+        if mesh.relay is not None:
+            yield (
+                mesh.address / "relay",
+                Relay(
+                    realm=mesh.realm,
+                    image=mesh.relay.spec.image,
+                    running=mesh.relay.state == "running",
+                    labels=_compared(mesh.relay.labels),
+                    id=mesh.relay.id,
+                    run=mesh.relay.labels.get(labels.RUN, ""),
+                ),
+            )
+
+
+def _compared(found: Mapping[str, str]) -> dict[str, str]:
+    return labels.said(found, labels.mesh_container("", ""))
+
+
+def start(run: Run, action: Action) -> None:
+    """Create the relay if need be, with a key unless its volume holds one, and bring it to the power wanted."""
+    (change,) = action.changes
+    relay = change.after
+    assert isinstance(relay, Relay)
+    if change.before is None:
+        run.known.ids[change.address] = run.engine.create_container(_spec(run, relay))
+    if not relay.running:
+        run.engine.stop(run.id(change.address))
+        return
+    run.known.relay_keys[relay.realm] = _key(run, run.id(change.address))
+    run.engine.start(run.id(change.address))
+
+
+def _key(run: Run, relay: str) -> str:
+    """Return the relay's public key, having made a pair on a fresh volume."""
+    found = run.engine.get_files(relay, PUBLIC_KEY).get(PUBLIC_KEY)
+    if found is not None:
+        return found.content.decode("ascii", "replace").strip()
+    if run.engine.has_file(relay, PRIVATE_KEY):
+        raise SindplanError(
+            f"The realm's SSH volume has a private key and no {PUBLIC_KEY}: it was half written or edited.",
+            "Remove the realm's -ssh-config volume if nothing needs that key, and apply again.",
+        )
+    key = new_host_key()
+    run.engine.put_files(
+        relay,
+        [
+            Entry(path=HOME, kind="dir", mode=0o700),
+            Entry(path=PRIVATE_KEY, content=key.private, mode=0o600),
+            Entry(path=PUBLIC_KEY, content=f"{key.public}\n".encode()),
+            Entry(path=KNOWN_HOSTS),
+        ],
+    )
+    return key.public
+
+
+def _spec(run: Run, relay: Relay) -> ContainerSpec:
+    return ContainerSpec(
+        name=names.relay_container(relay.realm),
+        image=relay.image,
+        labels={**labels.mesh_container(relay.realm, "ssh"), **labels.own("", run.token)},
+        endpoints=(Endpoint(network=names.mesh_network(relay.realm)),),
+        entrypoint=("/bin/sleep",),
+        command=("infinity",),
+        # Without an init PID 1 would ignore SIGTERM and every stop would take its ten seconds.
+        init=True,
+        mounts=(Mount(target=HOME, kind="volume", source=names.ssh_volume(relay.realm), no_copy=True),),
+        dns=(run.known.dns[relay.realm],) if run.known.dns.get(relay.realm) else (),
+    )
+
+
+def remove(run: Run, action: Action) -> None:
+    """Remove the relay."""
+    (change,) = action.changes
+    try:
+        run.engine.remove_container(run.id(change.address))
+    except NotFound:
+        return
+
+
+PERFORM = {"relay.start": start, "relay.remove": remove}

@@ -1,0 +1,73 @@
+"""A run: what the steps of one apply share while they work."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from attrs import Factory, define, field
+
+from sindplan.engine.port import Engine
+from sindplan.model.address import Address
+from sindplan.plan.plan import Action
+from sindplan.slurm.port import Slurm
+
+
+@define
+class Known:
+    """What is learnt while running: ids and values that no plan can know beforehand.
+
+    Steps only ever add to it, and a step reads only what the steps it waits for have added.
+
+    Attributes:
+        ids: Docker ids by address.
+        subnets: Subnets by cluster (or mesh) address.
+        dns: Address of the DNS server by realm.
+        relay_keys: Public key of the relay by realm, one line.
+        host_keys: Public host keys by node address, `ssh-ed25519 …`.
+    """
+
+    ids: dict[Address, str] = Factory(dict)
+    subnets: dict[Address, str] = Factory(dict)
+    dns: dict[str, str] = Factory(dict)
+    relay_keys: dict[str, str] = Factory(dict)
+    host_keys: dict[Address, str] = Factory(dict)
+
+
+@define
+class Run:
+    """One execution of one plan.
+
+    Attributes:
+        owner: Name of the declaration; goes into `sindplan.owner`.
+        token: Unique to this run; goes into `sindplan.run` of what it creates, so that it can tell its own objects.
+        wait: Seconds that waiting for a node may take.
+        taking_back: Whether this run undoes another.
+        drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+    """
+
+    engine: Engine
+    slurm: Slurm
+    owner: str
+    token: str
+    wait: float
+    known: Known
+    taking_back: bool = False
+    drain_timeouts: Mapping[Address, int] = Factory(dict)
+    _locks: dict[str, threading.Lock] = field(factory=dict, init=False)
+    _guard: threading.Lock = field(factory=threading.Lock, init=False)
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """Keep other steps out that do the same: files of the mesh are read, changed and written whole."""
+        with self._guard:
+            lock = self._locks.setdefault(what, threading.Lock())
+        with lock:
+            yield
+
+    def id(self, address: Address) -> str:
+        """Return the Docker id of a container or network that exists by now."""
+        return self.known.ids[address]
+
+
+Perform = Callable[[Run, Action], None]
+

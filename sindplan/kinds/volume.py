@@ -1,0 +1,120 @@
+"""Named volumes: those of a cluster, and the one with a realm's SSH key."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import Volume as SeenVolume
+from sindplan.errors import Conflict, NotFound, SindplanError
+from sindplan.kinds import labels
+from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.run import Run
+from sindplan.model import names
+from sindplan.model.address import Address
+from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.layout import Layout
+from sindplan.model.resource import IGNORED, REPLACE, Resource
+from sindplan.plan.plan import Action
+
+SSH = "ssh-config"
+
+
+@frozen(kw_only=True)
+class Volume(Resource):
+    """A named volume."""
+
+    KIND: ClassVar[str] = "volume"
+    HOLDS_DATA: ClassVar[bool] = True
+
+    name: str = field(metadata=IGNORED)
+    labels: Mapping[str, str] = field(metadata=REPLACE)
+    driver: str = field(default="local", metadata=REPLACE)
+    run: str = field(default="", metadata=IGNORED)
+
+
+KIND = Kind(
+    name="volume",
+    resource=Volume,
+    create=(Step("volume.create"),),
+    delete=(
+        Step(
+            "volume.remove",
+            Phase.REMOVE,
+            after=(After("node.remove", Where.NEEDING), After("relay.remove", Where.NEEDING)),
+        ),
+    ),
+)
+
+
+def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
+    """Yield the volumes that a layout wants."""
+    for mesh in layout.meshes:
+        yield (
+            mesh.address / "volume" / SSH,
+            Volume(name=names.ssh_volume(mesh.realm), labels=labels.mesh_volume(mesh.realm)),
+        )
+    for cluster in layout.clusters:
+        kinds = ["config", "munge", "state"]
+        if cluster.declared.storage.host_path is None:
+            kinds.append("data")
+        for kind in kinds:
+            yield (
+                cluster.address / "volume" / kind,
+                Volume(
+                    name=names.volume(cluster.realm, cluster.name, kind),
+                    labels=labels.volume(cluster.realm, cluster.name, kind),
+                ),
+            )
+
+
+def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
+    """Yield the volumes that exist."""
+    for mesh in evidence.meshes:
+        if mesh.volume is not None:
+            yield mesh.address / "volume" / SSH, _seen(mesh.volume, labels.mesh_volume(""))
+    for cluster in evidence.clusters:
+        for kind, volume in cluster.volumes.items():
+            yield cluster.address / "volume" / kind, _seen(volume, labels.volume("", "", ""))
+
+
+def _seen(volume: SeenVolume, keys: Mapping[str, str]) -> Volume:
+    return Volume(
+        name=volume.name,
+        labels=labels.said(volume.labels, keys),
+        driver=volume.driver,
+        run=volume.labels.get(labels.RUN, ""),
+    )
+
+
+def create(run: Run, action: Action) -> None:
+    """Create a volume, and make sure that it is ours: Docker gives an existing one of that name without a word."""
+    (change,) = action.changes
+    assert isinstance(change.after, Volume)
+    wanted_ = change.after
+    made = run.engine.create_volume(
+        wanted_.name, {**wanted_.labels, **labels.own(run.owner, run.token)}, wanted_.driver
+    )
+    if made.labels.get(labels.RUN) != run.token:
+        raise SindplanError(
+            f"A volume named {wanted_.name!r} exists that is not part of {change.address.scope}; it was left as it is.",
+            f"Look at it (docker volume inspect {wanted_.name}), then remove or rename what is in the way.",
+        )
+
+
+def remove(run: Run, action: Action) -> None:
+    """Remove a volume with everything in it."""
+    (change,) = action.changes
+    assert isinstance(change.before, Volume)
+    try:
+        run.engine.remove_volume(change.before.name)
+    except NotFound:
+        return
+    except Conflict as refused:
+        raise SindplanError(
+            f"The volume {change.before.name!r} is still used by a container that sindplan did not make: {refused.text}",
+            "Remove that container and run the same command again.",
+        ) from refused
+
+
+PERFORM = {"volume.create": create, "volume.remove": remove}

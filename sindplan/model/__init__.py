@@ -1,0 +1,1 @@
+"""The nouns: declaration, addresses, resources, names and units. Pure: no I/O, no clock, no randomness."""

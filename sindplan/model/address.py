@@ -1,0 +1,85 @@
+"""Addresses: where a resource stands. `sind/dev/node/worker-3`; a prefix selects everything below it."""
+
+import re
+from collections.abc import Iterable
+from functools import total_ordering
+
+from attrs import frozen
+
+MESH = "@mesh"
+"""Stands in the place of a cluster for what all clusters of a realm share; no cluster can be called so."""
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key by which `worker-2` comes before `worker-10`."""
+    return tuple(
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(text) if part
+    )
+
+
+@total_ordering
+@frozen(order=False)
+class Address:
+    """A path of names that identifies one resource for ever, whatever Docker calls or numbers it.
+
+    Attributes:
+        parts: `(realm, cluster or "@mesh", kind, name…)`; shorter ones name a realm or a cluster.
+    """
+
+    parts: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read `sind/dev/node/worker-3`. Raises ValueError when a part is empty."""
+        parts = tuple(text.split("/"))
+        if not all(parts):
+            raise ValueError(f"{text!r} is not an address: an address is names joined by single slashes")
+        return cls(parts)
+
+    def __str__(self) -> str:
+        return "/".join(self.parts)
+
+    def __truediv__(self, name: str) -> "Address":
+        return Address((*self.parts, *name.split("/")))
+
+    def __lt__(self, other: "Address") -> bool:
+        return self._key() < other._key()
+
+    def _key(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+        return tuple(natural(part) for part in self.parts)
+
+    @property
+    def realm(self) -> str:
+        """The realm, the first part."""
+        return self.parts[0]
+
+    @property
+    def cluster(self) -> str:
+        """The cluster, or `@mesh`."""
+        return self.parts[1]
+
+    @property
+    def kind(self) -> str:
+        """The word after the cluster: network, volume, node, …"""
+        return self.parts[2] if len(self.parts) > 2 else ""
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.parts[-1]
+
+    @property
+    def scope(self) -> "Address":
+        """The cluster or mesh this belongs to: the unit of rolling back."""
+        return Address(self.parts[:2])
+
+    def below(self, prefix: "Address") -> bool:
+        """Say whether `prefix` selects this address."""
+        return self.parts[: len(prefix.parts)] == prefix.parts
+
+
+def below_any(address: Address, prefixes: Iterable[Address]) -> bool:
+    """Say whether one of the prefixes selects the address."""
+    return any(address.below(prefix) for prefix in prefixes)

@@ -1,0 +1,13 @@
+"""The boot script of a node: what runs before systemd does."""
+
+BOOTING = "sindplan: booting"
+"""The line that a node prints when its cgroup tree is ready and systemd takes over."""
+
+# By effect sind's (v0.11): PID 1 leaves the root cgroup, so that controllers can be handed down; each on its own, since
+# one that cannot be handed down must not keep the others back.
+BOOT_SCRIPT = f"""\
+cd /sys/fs/cgroup && mkdir -p init.scope && echo 1 > init.scope/cgroup.procs
+for controller in $(cat cgroup.controllers); do echo "+$controller" > cgroup.subtree_control; done
+echo '{BOOTING}'
+exec /sbin/init
+"""

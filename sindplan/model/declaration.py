@@ -1,0 +1,236 @@
+"""What a user may write: the whole grammar of the state file on one page, as frozen classes.
+
+A key in TOML is a field here, with the same name. A field's metadata says what it is about (`about`, for the schema and
+the docs) and, when the grammar knows it but this version does not build it yet, which feature it waits for (`later`):
+such a key is refused by name, never ignored. `None` means "not said": the cluster's `defaults`, then sind's own
+defaults (`CPUS`, `MEMORY`, `TMP_SIZE`), stand in.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from attrs import Factory, field, frozen
+
+from sindplan.model.names import DEFAULT_MOUNT_PATH
+from sindplan.model.units import MIB, Bytes, Seconds, TmpfsSize
+
+CPUS = 1
+MEMORY = Bytes(512 * MIB)
+TMP_SIZE = TmpfsSize("256m")
+DRAIN_TIMEOUT = Seconds(600)
+
+Identity = Literal["local", "nss_slurm", "client_ids"]
+Power = Literal["on", "off"]
+OnTimeout = Literal["fail", "requeue", "cancel"]
+AdminLevel = Literal["operator", "admin"]
+SlurmText = str | Mapping[str, str]
+"""One Slurm file's text, or named fragments of it."""
+
+
+def about(text: str, *, later: str = "") -> dict[str, Any]:
+    """Return field metadata; `later` names the feature that a key waits for."""
+    return {"about": text, "later": later}
+
+
+@frozen(kw_only=True)
+class NodeOptions:
+    """What can be said of every node; a cluster's `defaults` have just these keys."""
+
+    image: str | None = field(default=None, metadata=about("Image of the node, any Docker reference."))
+    cpus: int | None = field(default=None, metadata=about("Whole CPUs the node may use; 1 unless set."))
+    memory: Bytes | None = field(default=None, metadata=about("Memory limit as Docker spells it; 512m unless set."))
+    tmp_size: TmpfsSize | None = field(default=None, metadata=about("Size of /tmp, a tmpfs; 256m unless set."))
+    cap_add: tuple[str, ...] | None = field(
+        default=None, metadata=about("Linux capabilities to add, without CAP_.", later="node privileges")
+    )
+    cap_drop: tuple[str, ...] | None = field(
+        default=None, metadata=about("Linux capabilities to drop, without CAP_.", later="node privileges")
+    )
+    devices: tuple[str, ...] | None = field(
+        default=None, metadata=about("Devices, host[:container[:permissions]].", later="node privileges")
+    )
+    security_opt: tuple[str, ...] | None = field(
+        default=None, metadata=about("Docker security options.", later="node privileges")
+    )
+
+
+@frozen(kw_only=True)
+class Controller(NodeOptions):
+    """The node that runs slurmctld."""
+
+    backup: bool = field(default=False, metadata=about("Add a backup controller.", later="high availability"))
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+
+
+@frozen(kw_only=True)
+class Submitter(NodeOptions):
+    """A login node: Slurm's commands, no daemon."""
+
+
+@frozen(kw_only=True)
+class Database(NodeOptions):
+    """The node that runs MariaDB and slurmdbd."""
+
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+
+
+@frozen(kw_only=True)
+class Api(NodeOptions):
+    """The node that runs slurmrestd."""
+
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+
+
+@frozen(kw_only=True)
+class WorkerGroup(NodeOptions):
+    """A named group of equal workers, either `count` of them or explicit `nodes`."""
+
+    count: int | None = field(default=None, metadata=about("How many workers; 1 unless `nodes` names them, 0 for none."))
+    nodes: str | None = field(default=None, metadata=about('Explicit workers as a node set, such as "worker-[8-9]".'))
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    power: Power | None = field(default=None, metadata=about("Whether the nodes run.", later="power"))
+    features: tuple[str, ...] = field(default=(), metadata=about("Slurm features.", later="worker group extras"))
+    gres: str | None = field(default=None, metadata=about("Slurm generic resources.", later="worker group extras"))
+    weight: int | None = field(default=None, metadata=about("Slurm scheduling weight.", later="worker group extras"))
+    partition: str | None = field(
+        default=None, metadata=about("The group's own partition line.", later="worker group extras")
+    )
+    drain_timeout: Seconds | None = field(
+        default=None, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
+    )
+    on_timeout: OnTimeout | None = field(
+        default=None, metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
+    )
+    max_unavailable: int | None = field(
+        default=None, metadata=about("Workers replaced at the same time.", later="rolling replacement")
+    )
+
+
+@frozen(kw_only=True)
+class Partition:
+    """A Slurm partition over worker groups."""
+
+    workers: tuple[str, ...] = field(metadata=about("Names of worker groups."))
+    default: bool = field(default=False, metadata=about("Whether jobs go here that name no partition."))
+    max_time: str | None = field(default=None, metadata=about("Slurm's MaxTime."))
+    state: Literal["up", "down", "drain", "inactive"] | None = field(default=None, metadata=about("Slurm's State."))
+    options: Mapping[str, str] = field(factory=dict, metadata=about("Further partition parameters of slurm.conf."))
+
+
+@frozen(kw_only=True)
+class Storage:
+    """The data folder that every node sees."""
+
+    host_path: str | None = field(
+        default=None, metadata=about("A folder of the Docker host instead of a volume, absolute or beside the file.")
+    )
+    mount_path: str = field(default=DEFAULT_MOUNT_PATH, metadata=about("Where nodes see it; /data unless set."))
+    cvmfs: bool = field(default=False, metadata=about("Mount /cvmfs.", later="CVMFS"))
+
+
+@frozen(kw_only=True)
+class User:
+    """A user of the cluster."""
+
+    uid: int | None = field(default=None, metadata=about("User id; assigned unless set."))
+    group: str | None = field(default=None, metadata=about("Primary group; a private group unless set."))
+    groups: tuple[str, ...] = field(default=(), metadata=about("Further groups."))
+    accounts: tuple[str, ...] = field(default=(), metadata=about("Slurm accounts, the first is the default."))
+    coordinator: tuple[str, ...] = field(default=(), metadata=about("Accounts the user coordinates."))
+    admin_level: AdminLevel | None = field(default=None, metadata=about("Slurm's AdminLevel."))
+
+
+@frozen(kw_only=True)
+class Group:
+    """A group of users."""
+
+    gid: int | None = field(default=None, metadata=about("Group id; assigned unless set."))
+
+
+@frozen(kw_only=True)
+class Account:
+    """A Slurm account."""
+
+    parent: str = field(default="root", metadata=about("The account above."))
+    limits: Mapping[str, str | int] = field(factory=dict, metadata=about("Limits as sacctmgr names them."))
+
+
+@frozen(kw_only=True)
+class Slurm:
+    """Text of the user's for Slurm's files, carried byte for byte."""
+
+    main: SlurmText | None = field(default=None, metadata=about("slurm.conf"))
+    cgroup: SlurmText | None = field(default=None, metadata=about("cgroup.conf"))
+    gres: SlurmText | None = field(default=None, metadata=about("gres.conf"))
+    topology: SlurmText | None = field(default=None, metadata=about("topology.conf"))
+    plugstack: SlurmText | None = field(default=None, metadata=about("plugstack.conf"))
+    slurmdbd: SlurmText | None = field(default=None, metadata=about("slurmdbd.conf"))
+
+
+@frozen(kw_only=True)
+class Cluster:
+    """One Slurm cluster. Without `workers` it has a group `default` of one worker, as in sind."""
+
+    image: str | None = field(default=None, metadata=about("Image of every node that names no other."))
+    defaults: NodeOptions = field(factory=NodeOptions, metadata=about("What holds for every node that says nothing."))
+    identity: Identity = field(default="local", metadata=about("Who knows the users: local, nss_slurm or client_ids."))
+    controller_users: bool = field(
+        default=False, metadata=about("Users on the controllers under client_ids.", later="identity")
+    )
+    subnet: str | None = field(default=None, metadata=about("IPv4 subnet of the cluster's network; Docker's choice unless set."))
+    storage: Storage = field(factory=Storage, metadata=about("The data folder."))
+    prevent_destroy: bool = field(default=False, metadata=about("Refuse every plan that would destroy the cluster."))
+    managed: bool = field(default=True, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
+    follow_tag: bool = field(default=False, metadata=about("Replace nodes when a tag moves.", later="rolling replacement"))
+    power: Power = field(default="on", metadata=about("Whether the cluster runs.", later="power"))
+    drain_timeout: Seconds = field(
+        default=DRAIN_TIMEOUT, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
+    )
+    on_timeout: OnTimeout = field(
+        default="fail", metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
+    )
+    max_unavailable: int = field(
+        default=1, metadata=about("Workers replaced at the same time.", later="rolling replacement")
+    )
+    controller: Controller = field(factory=Controller, metadata=about("The controller."))
+    submitter: Submitter | None = field(default=None, metadata=about("The login node; none unless set."))
+    db: Database | None = field(default=None, metadata=about("The database node.", later="accounting"))
+    api: Api | None = field(default=None, metadata=about("The REST node.", later="the REST API"))
+    workers: Mapping[str, WorkerGroup] = field(
+        default=Factory(lambda: {"default": WorkerGroup()}), metadata=about("Worker groups by name.")
+    )
+    partitions: Mapping[str, Partition] = field(
+        factory=dict, metadata=about("Partitions by name.", later="worker group extras")
+    )
+    users: Mapping[str, User] = field(factory=dict, metadata=about("Users by name.", later="users and accounts"))
+    groups: Mapping[str, Group] = field(factory=dict, metadata=about("Groups by name.", later="users and accounts"))
+    accounts: Mapping[str, Account] = field(
+        factory=dict, metadata=about("Slurm accounts by name.", later="users and accounts")
+    )
+    slurm: Slurm = field(factory=Slurm, metadata=about("Text for Slurm's files.", later="Slurm text"))
+
+
+@frozen(kw_only=True)
+class Mesh:
+    """What all clusters of a realm share: its network, DNS server and SSH relay."""
+
+    dns_image: str | None = field(default=None, metadata=about("Image of the DNS server."))
+    relay_image: str | None = field(default=None, metadata=about("Image of the SSH relay."))
+
+
+@frozen(kw_only=True)
+class Realm:
+    """Clusters that see each other over a mesh."""
+
+    mesh: Mesh = field(factory=Mesh, metadata=about("The realm's mesh."))
+    clusters: Mapping[str, Cluster] = field(factory=dict, metadata=about("Clusters by name."))
+
+
+@frozen(kw_only=True)
+class Declaration:
+    """All of one state file, or of several that agree on `name`."""
+
+    version: Literal[1] = field(metadata=about("Version of this grammar."))
+    name: str = field(metadata=about("Whose clusters these are; `sindplan init` mints one."))
+    realms: Mapping[str, Realm] = field(factory=dict, metadata=about("Realms by name."))

@@ -1,0 +1,130 @@
+"""What must be known of engine, images and present clusters before a declaration can be expanded."""
+
+import json
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from sindplan.engine.records import EngineInfo
+from sindplan.model.address import Address
+
+IMAGE_LABEL = "sindplan.image"
+"""The label in which our images say what they have; foreign images are probed once."""
+
+
+@frozen(kw_only=True)
+class ImageFacts:
+    """What an image has.
+
+    Attributes:
+        id: Content hash; empty when the engine does not have the image.
+        slurm_version: Such as `26.05.5`; empty when it has no slurmctld.
+        plugins: Names of Slurm's plugins, such as `mpi_pmix`, `task_cgroup`.
+        ids: User id and group id of users that files must belong to, by name.
+        tools: Programs that it carries, such as `dnsmasq`.
+        ssh_unit: The systemd unit of sshd.
+        probed: Whether all this was looked up; otherwise it is assumed.
+    """
+
+    id: str = ""
+    slurm_version: str = ""
+    plugins: frozenset[str] = frozenset()
+    ids: Mapping[str, tuple[int, int]] = field(factory=dict)
+    tools: frozenset[str] = frozenset()
+    ssh_unit: str = "ssh.service"
+    probed: bool = False
+
+    def owner(self, user: str) -> tuple[int, int]:
+        """Return the user id and group id of a user of the image; root when it has none."""
+        return self.ids.get(user, (0, 0))
+
+
+def image_facts(image_id: str, text: str) -> ImageFacts | None:
+    """Read what an image says of itself (label or probe, JSON of version 1); None when it makes no sense."""
+    try:
+        data = json.loads(text)
+        if data["v"] != 1:
+            return None
+        return ImageFacts(
+            id=image_id,
+            slurm_version=str(data["slurm_version"]),
+            plugins=frozenset(map(str, data["plugins"])),
+            ids={str(name): (int(uid), int(gid)) for name, (uid, gid) in data["uids"].items()},
+            tools=frozenset(map(str, data["tools"])),
+            ssh_unit=str(data["ssh_unit"]),
+            probed=True,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # The text comes from a container or a label that anybody can write.
+        return None
+
+
+@frozen(kw_only=True)
+class Member:
+    """A worker that exists.
+
+    Attributes:
+        group: Its worker group by label; empty for one that sindplan did not make.
+        ours: Whether it carries the cluster's owner label.
+        busy: Whether jobs run on it; True when that cannot be read.
+        line: Its line in sind-nodes.conf; empty when there is none.
+    """
+
+    group: str
+    ours: bool
+    busy: bool = False
+    line: str = ""
+
+
+@frozen(kw_only=True)
+class ClusterFacts:
+    """What exists of a cluster.
+
+    Attributes:
+        owners: The `sindplan.owner` labels found on it; an empty one stands for what another tool made.
+        subnet: Subnet of its network; empty while there is none.
+        members: Its workers by short name.
+        host_keys: Public SSH host keys by short name.
+        machine_ready: Whether its controller answers.
+    """
+
+    owners: frozenset[str] = frozenset()
+    subnet: str = ""
+    members: Mapping[str, Member] = field(factory=dict)
+    host_keys: Mapping[str, str] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class MeshFacts:
+    """What exists of a realm's mesh.
+
+    Attributes:
+        subnet: Subnet of the mesh network; empty while there is none.
+        dns_address: Address of the DNS server; empty while unknown.
+        dns_image, relay_image: Images that the containers were made from; empty while there are none.
+    """
+
+    subnet: str = ""
+    dns_address: str = ""
+    dns_image: str = ""
+    relay_image: str = ""
+
+
+@frozen(kw_only=True)
+class Facts:
+    """All of it."""
+
+    engine: EngineInfo
+    images: Mapping[str, ImageFacts] = field(factory=dict)
+    clusters: Mapping[Address, ClusterFacts] = field(factory=dict)
+    meshes: Mapping[str, MeshFacts] = field(factory=dict)
+
+    @property
+    def limits(self) -> bool:
+        """Whether nodes can be given CPU and memory limits."""
+        return self.engine.memory_limit and self.engine.cpu_limit
+
+    @property
+    def cgroups(self) -> bool:
+        """Whether nodes get the controllers that Slurm's cgroup plugins need."""
+        return self.limits and self.engine.cpuset

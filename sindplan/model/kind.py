@@ -1,0 +1,88 @@
+"""What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum, IntEnum
+
+from attrs import field, frozen
+
+from sindplan.model.address import Address
+from sindplan.model.resource import FieldChange, Resource
+
+
+class Operation(Enum):
+    """What happens to a resource."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+
+
+class Phase(IntEnum):
+    """When a step is due within its cluster. Only the first phase can be taken back."""
+
+    BUILD = 1
+    REMOVE = 2
+    SEAL = 3
+
+
+class Where(Enum):
+    """Whose steps another step waits for."""
+
+    SAME = "the same resource"
+    NEEDED = "what the resource needs"
+    NEEDING = "what needs the resource"
+    CLUSTER = "every resource of the same cluster"
+
+
+@frozen
+class After:
+    """Wait for the steps called `step`, if the plan has any, of the resources that `where` says."""
+
+    step: str
+    where: Where
+
+
+@frozen
+class Step:
+    """One thing to do for a resource.
+
+    Attributes:
+        name: Unique over all kinds, `kind.verb`; the executor looks up what to do by it.
+        phase: When it is due.
+        after: What it waits for.
+        batch: Whether all resources of a cluster take this step in one action.
+    """
+
+    name: str
+    phase: Phase = Phase.BUILD
+    after: tuple[After, ...] = ()
+    batch: bool = False
+
+
+StepsFor = Callable[[Operation, Resource | None, Resource | None, tuple[FieldChange, ...]], Iterable[Step]]
+
+
+@frozen(kw_only=True)
+class Kind:
+    """A kind of resource, as the planner sees it.
+
+    Attributes:
+        name: The word in the address.
+        resource: Its class.
+        create, delete: Steps in order.
+        update: Steps per changed field; fields with the same step take it once.
+        carried: The step of the host that does the creation, for kinds whose node brings them up.
+    """
+
+    name: str
+    resource: type[Resource]
+    create: tuple[Step, ...] = ()
+    update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
+    delete: tuple[Step, ...] = ()
+    carried: str = ""
+
+
+def scope_of(address: Address, resource: Resource) -> Address:
+    """Return the cluster (or mesh) that a resource is rolled back with."""
+    return resource.scope or address.scope

@@ -1,0 +1,218 @@
+"""The declaration with everything decided: which nodes there are, what each is given, which images the mesh uses.
+
+Pure. What it needs to know of the world comes in as facts; everything after it (files, labels, resources) only reads it.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from attrs import frozen
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+
+from sindplan.model import declaration as said
+from sindplan.model import names, network
+from sindplan.model.address import MESH, Address, natural
+from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
+from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
+
+COREDNS = "coredns/coredns:1.14.7"
+"""What sind runs as DNS server where nothing else is said (sind v0.11)."""
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class NodeLayout:
+    """One node. `memory` is in bytes, `address` an IPv4 address or its symbol."""
+
+    short: str
+    group: str
+    image: str
+    facts: ImageFacts
+    cpus: int
+    memory: int
+    tmp_size: str
+    address: str
+
+    @property
+    def role(self) -> str:
+        """Its role, as in `sind.role`."""
+        return names.role_of(self.short)
+
+
+@frozen(kw_only=True)
+class ClusterLayout:
+    """One cluster. `guests` are workers that another tool added to it and that stay."""
+
+    realm: str
+    name: str
+    owner: str
+    declared: Cluster
+    subnet: str
+    nodes: tuple[NodeLayout, ...]
+    guests: Mapping[str, Member]
+    host_keys: Mapping[str, str]
+    limits: bool
+    cgroups: bool
+
+    @property
+    def address(self) -> Address:
+        """The cluster's address."""
+        return Address((self.realm, self.name))
+
+    @property
+    def controller(self) -> NodeLayout:
+        """The controller, which every cluster has."""
+        return self.nodes[0]
+
+    @property
+    def workers(self) -> tuple[NodeLayout, ...]:
+        """The workers by index."""
+        return tuple(node for node in self.nodes if node.role == "worker")
+
+
+@frozen(kw_only=True)
+class MeshLayout:
+    """A realm's mesh. Images that the user does not name stay what they are once the containers exist."""
+
+    realm: str
+    relay_image: str
+    dns_image: str
+    dnsmasq: bool
+    facts: MeshFacts
+
+    @property
+    def address(self) -> Address:
+        """The mesh's address."""
+        return Address((self.realm, MESH))
+
+
+@frozen(kw_only=True)
+class Layout:
+    """Everything that is declared."""
+
+    owner: str
+    clusters: tuple[ClusterLayout, ...]
+    meshes: tuple[MeshLayout, ...]
+
+
+def lay_out(declaration: Declaration, facts: Facts) -> Layout:
+    """Decide everything that a declaration leaves open."""
+    clusters = tuple(
+        _cluster(declaration.name, realm, name, cluster, facts)
+        for realm, spec in sorted(declaration.realms.items(), key=lambda item: natural(item[0]))
+        for name, cluster in sorted(spec.clusters.items(), key=lambda item: natural(item[0]))
+    )
+    meshes = tuple(
+        _mesh(realm, spec.mesh, next(c for c in clusters if c.realm == realm).controller.image, facts)
+        for realm, spec in sorted(declaration.realms.items())
+        if spec.clusters
+    )
+    return Layout(owner=declaration.name, clusters=clusters, meshes=meshes)
+
+
+def images_of(declaration: Declaration) -> tuple[str, ...]:
+    """Return every image that the declaration names, for looking them up."""
+    clusters = [cluster for realm in declaration.realms.values() for cluster in realm.clusters.values()]
+    references = {_image(cluster, options) for cluster in clusters for options in _all_options(cluster)}
+    for realm in declaration.realms.values():
+        references |= {image for image in (realm.mesh.dns_image, realm.mesh.relay_image) if image}
+    return tuple(sorted(references))
+
+
+def _all_options(cluster: Cluster) -> tuple[NodeOptions, ...]:
+    submitters = (cluster.submitter,) if cluster.submitter else ()
+    return (cluster.controller, *submitters, *cluster.workers.values())
+
+
+def _image(cluster: Cluster, options: NodeOptions) -> str:
+    # The reader has refused clusters in which a node has no image.
+    return options.image or cluster.defaults.image or cluster.image or ""
+
+
+def _first(*values: T | None) -> T:
+    return next(value for value in values if value is not None)
+
+
+def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) -> ClusterLayout:
+    seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
+    subnet = seen.subnet or cluster.subnet or ""
+
+    def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
+        image = _image(cluster, options)
+        return NodeLayout(
+            short=short,
+            group=group,
+            image=image,
+            facts=facts.images.get(image, ImageFacts()),
+            cpus=_first(options.cpus, cluster.defaults.cpus, said.CPUS),
+            memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
+            tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),
+            address=network.address(subnet, short),
+        )
+
+    nodes = [node(names.CONTROLLER, "", cluster.controller)]
+    if cluster.submitter is not None:
+        nodes.append(node(names.SUBMITTER, "", cluster.submitter))
+    groups = assign_workers(cluster.workers, seen.members)
+    nodes += [node(names.worker(index), group, cluster.workers[group]) for index, group in sorted(groups.items())]
+    return ClusterLayout(
+        realm=realm,
+        name=name,
+        owner=owner,
+        declared=cluster,
+        subnet=subnet,
+        nodes=tuple(nodes),
+        guests={
+            short: member
+            for short, member in sorted(seen.members.items(), key=lambda item: natural(item[0]))
+            if not member.ours and names.worker_index(short) not in groups
+        },
+        host_keys=seen.host_keys,
+        limits=facts.limits,
+        cgroups=facts.cgroups,
+    )
+
+
+def assign_workers(groups: Mapping[str, WorkerGroup], members: Mapping[str, Member]) -> dict[int, str]:
+    """Decide which worker indexes exist: index to group.
+
+    A worker keeps its index for life. A group grows by the lowest free indexes and shrinks by its own idle nodes first,
+    highest index first. An index that becomes free is not given out again in the same plan.
+    """
+    assigned = {
+        index: group
+        for group, spec in groups.items()
+        if spec.nodes is not None
+        for index in map(names.worker_index, NodeSet(spec.nodes, resolver=RESOLVER_NOGROUP))
+        if index is not None
+    }
+    present = {
+        index: member for short, member in members.items() if (index := names.worker_index(short)) is not None
+    }
+    taken = set(assigned) | set(present)
+    for group in sorted((name for name, spec in groups.items() if spec.nodes is None), key=natural):
+        count = _first(groups[group].count, 1)
+        own = [i for i, member in present.items() if member.ours and member.group == group and i not in assigned]
+        # Busy nodes are kept before idle ones, low indexes before high ones.
+        own.sort(key=lambda i: (not present[i].busy, i))
+        kept = own[:count]
+        free = (index for index in range(len(taken) + count + 1) if index not in taken)
+        added = [next(free) for _ in range(count - len(kept))]
+        taken |= set(added)
+        assigned |= dict.fromkeys([*kept, *added], group)
+    return assigned
+
+
+def _mesh(realm: str, mesh: said.Mesh, node_image: str, facts: Facts) -> MeshLayout:
+    seen = facts.meshes.get(realm, MeshFacts())
+    relay = mesh.relay_image or seen.relay_image or node_image
+    carries_dnsmasq = "dnsmasq" in facts.images.get(relay, ImageFacts()).tools
+    dns = mesh.dns_image or seen.dns_image or (relay if carries_dnsmasq else COREDNS)
+    return MeshLayout(
+        realm=realm,
+        relay_image=relay,
+        dns_image=dns,
+        dnsmasq="dnsmasq" in facts.images.get(dns, ImageFacts()).tools,
+        facts=seen,
+    )

@@ -1,0 +1,77 @@
+"""What a resource is, and what changing each of its fields costs.
+
+Every field of a resource carries one mark in its metadata. The planner reads the marks and nothing else, so a new field
+or a new kind needs no change to it, and the docs' page "what a change costs" is generated from them.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, ClassVar
+
+from attrs import fields, frozen
+
+from sindplan.model.address import Address
+
+
+class Cost(Enum):
+    """What a change of a field costs."""
+
+    IN_PLACE = "in place"
+    REPLACE = "replace"
+    IGNORED = "ignored"
+    """Not compared: chosen at creation and without meaning later, or not to be had from the engine."""
+
+
+def _mark(cost: Cost, sensitive: bool = False) -> dict[str, Any]:
+    return {"cost": cost, "sensitive": sensitive}
+
+
+IN_PLACE = _mark(Cost.IN_PLACE)
+REPLACE = _mark(Cost.REPLACE)
+IGNORED = _mark(Cost.IGNORED)
+
+
+@frozen(kw_only=True)
+class Resource:
+    """One thing that exists or should exist. Subclasses are frozen attrs classes whose fields are all marked."""
+
+    KIND: ClassVar[str]
+    HOLDS_DATA: ClassVar[bool] = False
+
+    @property
+    def needs(self) -> frozenset[Address]:
+        """Addresses that must exist before this, and outlive it."""
+        return frozenset()
+
+    @property
+    def host(self) -> Address | None:
+        """The node that carries this along: what starts or removes the node does it for this too."""
+        return None
+
+    @property
+    def scope(self) -> Address | None:
+        """The cluster this is rolled back with, when it is not the one in its address."""
+        return None
+
+
+State = Mapping[Address, Resource]
+
+
+@frozen
+class FieldChange:
+    """A field that differs."""
+
+    name: str
+    before: object
+    after: object
+    cost: Cost
+
+
+def difference(before: Resource, after: Resource) -> tuple[FieldChange, ...]:
+    """Return the fields by which two resources of one kind differ, without those that are not compared."""
+    return tuple(
+        FieldChange(field.name, old, new, field.metadata["cost"])
+        for field in fields(type(after))
+        if field.metadata["cost"] is not Cost.IGNORED
+        and (old := getattr(before, field.name)) != (new := getattr(after, field.name))
+    )

@@ -1,0 +1,141 @@
+"""The engine's lists, sorted by whose the objects are: exact labels and exact names, never a prefix of a name."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from attrs import field, frozen
+
+from sindplan.engine.records import ContainerSummary, EngineInfo, Network, Volume
+from sindplan.kinds import labels
+from sindplan.kinds.cluster_record import is_record
+from sindplan.model import names
+from sindplan.model.address import Address
+
+T = TypeVar("T")
+VOLUME_KINDS = ("config", "munge", "data", "state", "home")
+
+
+@frozen(kw_only=True)
+class Found:
+    """What the lists hold of one cluster.
+
+    Attributes:
+        strays: Containers that carry the cluster's labels and are none of its nodes: helpers that somebody left behind,
+            or copies of a node made by hand.
+    """
+
+    network: Network | None = None
+    volumes: Mapping[str, Volume] = field(factory=dict)
+    nodes: Mapping[str, ContainerSummary] = field(factory=dict)
+    records: tuple[Network, ...] = ()
+    strays: tuple[str, ...] = ()
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The owner labels on the cluster; the empty one stands for what another tool made."""
+        if self.records:
+            return frozenset({self.records[0].labels.get(labels.OWNER, "")})
+        # A worker that sind added does not make the cluster sind's.
+        sets = [volume.labels for volume in self.volumes.values()]
+        sets += [node.labels for node in self.nodes.values()]
+        sets += [self.network.labels] if self.network else []
+        marks = [found.get(labels.OWNER, "") for found in sets]
+        return frozenset(mark for mark in marks if mark) or frozenset(marks)
+
+
+@frozen(kw_only=True)
+class Inventory:
+    """All containers, networks and volumes of an engine."""
+
+    engine: EngineInfo
+    containers: tuple[ContainerSummary, ...]
+    networks: tuple[Network, ...]
+    volumes: tuple[Volume, ...]
+
+    def clusters(self) -> Mapping[Address, Found]:
+        """Return every sind cluster on the engine, by what is left of it: even a single volume counts."""
+        nodes: dict[Address, dict[str, ContainerSummary]] = defaultdict(dict)
+        strays: dict[Address, list[str]] = defaultdict(list)
+        for container in self.containers:
+            if (address := _cluster(container.labels)) is not None:
+                short = container.name.removeprefix(names.container(address.realm, address.cluster, ""))
+                fits = container.name == names.container(address.realm, address.cluster, short) and _is_node(short)
+                if fits and container.labels.get(labels.ROLE) == names.role_of(short):
+                    nodes[address][short] = container
+                else:
+                    strays[address].append(container.name)
+        networks = {
+            address: network
+            for network in self.networks
+            if (address := _cluster(network.labels)) is not None and network.name == names.network(address.realm, address.cluster)
+        }
+        volumes: dict[Address, dict[str, Volume]] = defaultdict(dict)
+        for volume in self.volumes:
+            if (address := _cluster(volume.labels)) is not None:
+                for kind in VOLUME_KINDS:
+                    if volume.name == names.volume(address.realm, address.cluster, kind):
+                        volumes[address][kind] = volume
+        records = self._records()
+        return {
+            address: Found(
+                network=networks.get(address),
+                volumes=volumes.get(address, {}),
+                nodes=nodes.get(address, {}),
+                records=records.get(address, ()),
+                strays=tuple(sorted(strays.get(address, ()))),
+            )
+            for address in sorted({*nodes, *strays, *networks, *volumes, *records})
+        }
+
+    def _records(self) -> Mapping[Address, tuple[Network, ...]]:
+        found: dict[Address, list[Network]] = defaultdict(list)
+        for network in filter(is_record, self.networks):
+            realm = network.labels.get(labels.RECORD_REALM, "")
+            cluster = network.labels.get(labels.RECORD_CLUSTER, "")
+            if realm and cluster:
+                found[Address((realm, cluster))].append(network)
+        return {
+            address: tuple(sorted(records, key=lambda record: (record.created, record.id), reverse=True))
+            for address, records in found.items()
+        }
+
+    def mesh_network(self, realm: str) -> Network | None:
+        """Return a realm's mesh network."""
+        return _one(
+            network
+            for network in self.networks
+            if network.name == names.mesh_network(realm) and network.labels.get(labels.REALM) == realm
+        )
+
+    def ssh_volume(self, realm: str) -> Volume | None:
+        """Return a realm's SSH volume."""
+        return _one(
+            volume
+            for volume in self.volumes
+            if volume.name == names.ssh_volume(realm) and volume.labels.get(labels.REALM) == realm
+        )
+
+    def mesh_container(self, realm: str, service: str) -> ContainerSummary | None:
+        """Return a realm's DNS container (`dns`) or relay (`ssh`)."""
+        name = names.dns_container(realm) if service == "dns" else names.relay_container(realm)
+        return _one(
+            container
+            for container in self.containers
+            if container.name == name
+            and container.labels.get(labels.PROJECT) == names.mesh_project(realm)
+            and container.labels.get(labels.COMPOSE_SERVICE) == service
+        )
+
+
+def _cluster(found: Mapping[str, str]) -> Address | None:
+    realm, cluster = found.get(labels.REALM, ""), found.get(labels.CLUSTER, "")
+    return Address((realm, cluster)) if realm and cluster else None
+
+
+def _is_node(short: str) -> bool:
+    return short in names.FIXED_NODES or names.worker_index(short) is not None
+
+
+def _one(found: Iterable[T]) -> T | None:
+    return next(iter(found), None)

@@ -1,0 +1,142 @@
+"""One observation: from evidence to the state the planner compares, and to the facts that a declaration is expanded with."""
+
+from collections.abc import Collection, Mapping
+
+from attrs import field, frozen
+
+from sindplan.engine.port import Engine
+from sindplan.kinds import labels
+from sindplan.kinds.dns import dns_address
+from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
+from sindplan.kinds.registry import seen
+from sindplan.model import names
+from sindplan.model.address import Address
+from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, Member, MeshFacts, image_facts
+from sindplan.model.layout import COREDNS
+from sindplan.observe.gather import gather, pool, take_inventory
+from sindplan.observe.inventory import Inventory
+from sindplan.observe.probes import cached_probe
+from sindplan.plan.diff import Observed
+from sindplan.slurm.files import NODES_FILE, node_lines
+from sindplan.slurm.port import Slurm
+
+
+@frozen(kw_only=True)
+class Observation:
+    """What there is.
+
+    Attributes:
+        inventory: Everything on the engine.
+        evidence: What was found of the clusters that were asked for.
+        images: What is known of images, by reference.
+    """
+
+    inventory: Inventory
+    evidence: Evidence
+    images: Mapping[str, ImageFacts] = field(factory=dict)
+
+    def facts(self) -> Facts:
+        """Return what a declaration must be expanded with."""
+        return Facts(
+            engine=self.inventory.engine,
+            images=self.images,
+            clusters={cluster.address: _cluster_facts(cluster, self.inventory) for cluster in self.evidence.clusters},
+            meshes={mesh.realm: _mesh_facts(mesh) for mesh in self.evidence.meshes},
+        )
+
+    def observed(self) -> Observed:
+        """Return what the planner compares."""
+        return Observed(state=seen(self.evidence), unknown=frozenset(self._unknown()))
+
+    def _unknown(self) -> Collection[Address]:
+        unknown: set[Address] = set()
+        for cluster in self.evidence.clusters:
+            for short in cluster.nodes:
+                if short not in cluster.services:
+                    unknown.add(cluster.address / "service" / short)
+            if cluster.view is None:
+                unknown.add(cluster.address / "slurm")
+            if cluster.files is None:
+                unknown.add(cluster.address / "file")
+            if cluster.munge_key is None:
+                unknown.add(cluster.address / "key")
+        return unknown
+
+
+def observe(
+    engine: Engine,
+    slurm: Slurm,
+    clusters: Collection[Address],
+    *,
+    owner: str = "",
+    images: Collection[str] = (),
+    probe: bool = True,
+) -> Observation:
+    """Look at the engine.
+
+    Args:
+        clusters: Clusters to look at closely; those of `owner` come on top.
+        images: References to look up; those of the realms' meshes come on top.
+        probe: Whether commands may be run in nodes to read daemon and Slurm states.
+    """
+    inventory = take_inventory(engine)
+    evidence = gather(engine, slurm, inventory, clusters, probe=probe)
+    mesh_images = {
+        container.spec.image for mesh in evidence.meshes for container in (mesh.dns, mesh.relay) if container
+    }
+    references = sorted({*images, *mesh_images, COREDNS})
+    with pool() as threads:
+        known = dict(zip(references, threads.map(lambda ref: look_up(engine, ref), references), strict=True))
+    return Observation(inventory=inventory, evidence=evidence, images=known)
+
+
+def look_up(engine: Engine, reference: str) -> ImageFacts:
+    """Return what is known of an image without running it: its label, or what an earlier probe found."""
+    image = engine.image(reference)
+    if image is None:
+        return ImageFacts()
+    text = image.labels.get(IMAGE_LABEL) or cached_probe(image.id)
+    return (image_facts(image.id, text) if text else None) or ImageFacts(id=image.id)
+
+
+def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFacts:
+    found = inventory.clusters()[cluster.address]
+    entry = (cluster.files or {}).get(NODES_FILE)
+    lines = node_lines(entry.content.decode("utf-8", "replace")) if entry else {}
+    return ClusterFacts(
+        owners=found.owners,
+        subnet=cluster.network.subnet if cluster.network else "",
+        members={
+            short: Member(
+                group=container.labels.get(labels.GROUP, ""),
+                ours=bool(container.labels.get(labels.OWNER)),
+                busy=_busy(cluster, short),
+                line=lines.get(short, ""),
+            )
+            for short, container in cluster.nodes.items()
+            if names.worker_index(short) is not None
+        },
+        host_keys={
+            short: key
+            for short, container in cluster.nodes.items()
+            # One that was never started is made anew, with another key.
+            if container.state != "created" and (key := container.labels.get(labels.HOST_KEY, ""))
+        },
+    )
+
+
+def _busy(cluster: ClusterEvidence, short: str) -> bool:
+    if cluster.view is None:
+        return True
+    state = cluster.view.nodes.get(short)
+    return state is not None and bool(state.jobs)
+
+
+def _mesh_facts(mesh: MeshEvidence) -> MeshFacts:
+    pinned = mesh.network.labels.get(labels.DNS_ADDRESS, "") if mesh.network else ""
+    return MeshFacts(
+        subnet=mesh.network.subnet if mesh.network else "",
+        dns_address=pinned or dns_address(mesh.realm, mesh.dns),
+        dns_image=mesh.dns.spec.image if mesh.dns else "",
+        relay_image=mesh.relay.spec.image if mesh.relay else "",
+    )

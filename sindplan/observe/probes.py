@@ -1,0 +1,71 @@
+"""What images have, when they do not say so by label: found out by running them once, remembered by their id."""
+
+import json
+import os
+from pathlib import Path
+
+from sindplan.engine.port import Engine
+from sindplan.engine.records import ContainerSpec
+from sindplan.errors import SindplanError
+from sindplan.kinds import labels
+from sindplan.model.facts import image_facts
+
+PROBE_SECONDS = 60.0
+
+# One line of JSON, with what any Debian or Red Hat like image has to look with. Numbers and names only: nothing that is read
+# needs quoting.
+_PROBE = """\
+words() { sed 's/.*/"&"/' | paste -sd, -; }
+version=$(slurmctld -V 2> /dev/null | awk '{ print $2 }')
+plugins=$(find / -xdev -path '*/slurm*/*.so' -name '*_*.so' 2> /dev/null | sed 's|.*/||; s|[.]so$||' | sort -u | words)
+ids=$(awk -F: '$1 ~ /^(slurm|munge|mysql|slurmrestd)$/ { printf "%s\\"%s\\":[%d,%d]", sep, $1, $3, $4; sep = "," }' /etc/passwd)
+tools=$(for tool in dnsmasq sshd; do command -v "$tool" > /dev/null && echo "$tool"; done | words)
+unit=sshd.service
+for folder in /usr/lib /lib /etc; do [ -e "$folder/systemd/system/ssh.service" ] && unit=ssh.service; done
+printf '{"v":1,"slurm_version":"%s","plugins":[%s],"uids":{%s},"tools":[%s],"ssh_unit":"%s"}\\n' \
+    "$version" "$plugins" "$ids" "$tools" "$unit"
+"""
+
+
+def cached_probe(image_id: str) -> str:
+    """Return what an earlier probe of an image found; empty when there was none."""
+    try:
+        return _path(image_id).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def probe_image(engine: Engine, reference: str, image_id: str, token: str) -> None:
+    """Run an image once, without network, and remember what it has. Raises SindplanError when it tells nothing."""
+    container = engine.create_container(
+        ContainerSpec(
+            name=f"sindplan-probe-{token}",
+            image=reference,
+            labels=labels.own("", token),
+            entrypoint=("/bin/sh",),
+            command=("-c", _PROBE),
+        )
+    )
+    try:
+        engine.start(container)
+        engine.wait_exit(container, PROBE_SECONDS)
+        text = engine.logs(container, tail=1).strip()
+    finally:
+        engine.remove_container(container)
+    if image_facts(image_id, text) is None:
+        raise SindplanError(
+            f"The image {reference!r} cannot be a node: it has no shell, find, sed and awk to be looked at with.",
+            "Use an image with systemd and Slurm, such as the one tools/image makes.",
+        )
+    path = _path(image_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Whole or not at all: another sindplan may read it at the same time.
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(json.dumps(json.loads(text)), encoding="utf-8")
+    fresh.replace(path)
+
+
+def _path(image_id: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"  # noqa: PTH117 - a text that may be empty
+    return root / "sindplan" / "images" / f"{image_id.rpartition(':')[2]}.json"

@@ -1,0 +1,71 @@
+"""What differs between two states, and why."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from attrs import field, frozen
+
+from sindplan.model.address import Address, below_any
+from sindplan.model.kind import Operation
+from sindplan.model.resource import Cost, FieldChange, Resource, State, difference
+from sindplan.plan.plan import Change
+
+
+@frozen(kw_only=True)
+class Observed:
+    """What exists.
+
+    Attributes:
+        state: Resources by address.
+        unknown: Prefixes below which nothing could be read, such as the services of a node that does not run. What is
+            wanted there is not missed: starting the node brings it.
+    """
+
+    state: State = field(factory=dict)
+    unknown: frozenset[Address] = frozenset()
+
+
+Reason = Callable[[Address, Operation, tuple[FieldChange, ...]], str]
+
+
+def changes(desired: State, observed: Observed, reason: Reason) -> tuple[Change, ...]:
+    """Return the changes that lead from what is observed to what is desired, by address."""
+    found: dict[Address, Change] = {}
+    for address in sorted({*desired, *observed.state}):
+        before, after = observed.state.get(address), desired.get(address)
+        operation, fields = _compare(before, after)
+        if operation is not None:
+            found[address] = Change(
+                address=address,
+                operation=operation,
+                before=before,
+                after=after,
+                fields=fields,
+                reason=reason(address, operation, fields),
+            )
+    return tuple(change for change in found.values() if not _implied(change, found, observed.unknown))
+
+
+def _compare(before: Resource | None, after: Resource | None) -> tuple[Operation | None, tuple[FieldChange, ...]]:
+    if before is None:
+        return Operation.CREATE, ()
+    if after is None:
+        return Operation.DELETE, ()
+    fields = difference(before, after)
+    if any(change.cost is Cost.REPLACE for change in fields):
+        return Operation.REPLACE, fields
+    return (Operation.UPDATE if fields else None), fields
+
+
+def _implied(change: Change, found: Mapping[Address, Change], unknown: Collection[Address]) -> bool:
+    """Say whether what happens to the host brings this change about without a word of its own.
+
+    A node that is started brings up its services; one that is stopped takes them down. They stay in the plan when the node
+    itself comes or goes, so that every resource that comes or goes is counted.
+    """
+    host = change.resource.host
+    carrier = found.get(host) if host is not None else None
+    if carrier is not None and carrier.operation is not Operation.UPDATE:
+        return False
+    if below_any(change.address, unknown):
+        return True
+    return carrier is not None and any(field.name == "power" for field in carrier.fields)

@@ -1,0 +1,148 @@
+"""The action graph: steps of all changes, and what each of them waits for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import TopologicalSorter
+
+from attrs import define, field
+
+from sindplan.model.address import Address
+from sindplan.model.kind import After, Kind, Operation, Phase, Step, Where, scope_of
+from sindplan.plan.plan import Action, Change
+
+BARRIER = "barrier"
+"""Step of an action that does nothing: everything of a later phase in its cluster waits for it."""
+
+
+@define
+class _Node:
+    """An action in the making."""
+
+    step: Step
+    scope: Address
+    changes: list[Change] = field(factory=list)
+    needs: set[str] = field(factory=set)
+
+
+def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Action, ...]:
+    """Return the actions that bring the changes about, in an order that respects what they wait for."""
+    by_address = {change.address: change for change in changes}
+    nodes: dict[str, _Node] = {}
+    taken: dict[tuple[str, Address], str] = {}
+    in_scope: dict[tuple[str, Address], set[str]] = defaultdict(set)
+    own: dict[Address, list[str]] = defaultdict(list)
+    for change in changes:
+        kind = kinds[change.resource.KIND]
+        scope = scope_of(change.address, change.resource)
+        for step in _steps(change, kind, by_address):
+            name = f"{step.name} {scope if step.batch else change.address}"
+            node = nodes.setdefault(name, _Node(step=step, scope=scope))
+            node.changes.append(change)
+            taken[step.name, change.address] = name
+            in_scope[step.name, scope].add(name)
+            own[change.address].append(name)
+    needing = _needing(changes)
+    for name, node in nodes.items():
+        for change in node.changes:
+            for after in node.step.after:
+                node.needs |= set(_waits(after, change, node.scope, taken, in_scope, needing)) - {name}
+    for names in own.values():
+        # The steps of one resource come one after the other.
+        for earlier, later in zip(names, names[1:], strict=False):
+            nodes[later].needs.add(earlier)
+    _phases(nodes)
+    return _sorted(nodes)
+
+
+def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> Iterable[Step]:
+    match change.operation:
+        case Operation.CREATE:
+            return kind.create
+        case Operation.DELETE:
+            host = by_address.get(change.resource.host) if change.resource.host else None
+            carried = host is not None and host.operation is Operation.DELETE
+            return () if carried else kind.delete
+        case Operation.UPDATE:
+            steps = [step for change_ in change.fields for step in kind.update[change_.name]]
+            return tuple(dict.fromkeys(steps))
+        case Operation.REPLACE:
+            # Shown, and blocked by the preflight: nothing is done for it.
+            return ()
+
+
+def _needing(changes: Sequence[Change]) -> Mapping[Address, list[Address]]:
+    needing: dict[Address, list[Address]] = defaultdict(list)
+    for change in changes:
+        for side in (change.before, change.after):
+            for address in side.needs if side else ():
+                needing[address].append(change.address)
+    return needing
+
+
+def _waits(
+    after: After,
+    change: Change,
+    scope: Address,
+    taken: Mapping[tuple[str, Address], str],
+    in_scope: Mapping[tuple[str, Address], set[str]],
+    needing: Mapping[Address, list[Address]],
+) -> Iterable[str]:
+    match after.where:
+        case Where.SAME:
+            addresses: Iterable[Address] = (change.address,)
+        case Where.NEEDED:
+            addresses = change.resource.needs
+        case Where.NEEDING:
+            addresses = needing.get(change.address, ())
+        case Where.CLUSTER:
+            return in_scope.get((after.step, scope), ())
+    return [taken[after.step, address] for address in addresses if (after.step, address) in taken]
+
+
+def _phases(nodes: dict[str, _Node]) -> None:
+    """Let every action wait for the earlier phases of its cluster, through one barrier a phase."""
+    phases: dict[Address, set[Phase]] = defaultdict(set)
+    for node in nodes.values():
+        phases[node.scope].add(node.step.phase)
+    barriers: dict[tuple[Address, Phase], str] = {}
+    for scope, present in phases.items():
+        previous: str | None = None
+        for phase in sorted(present)[1:]:
+            name = f"{BARRIER} {scope} {phase.name.lower()}"
+            needs = {
+                other
+                for other, node in nodes.items()
+                if node.scope == scope and node.step.phase < phase and node.step.name != BARRIER
+            }
+            barriers[scope, phase] = name
+            nodes[name] = _Node(
+                step=Step(BARRIER, phase), scope=scope, needs=needs | ({previous} if previous else set())
+            )
+            previous = name
+    for node in nodes.values():
+        barrier = barriers.get((node.scope, node.step.phase))
+        if barrier and node.step.name != BARRIER:
+            node.needs.add(barrier)
+
+
+def _sorted(nodes: Mapping[str, _Node]) -> tuple[Action, ...]:
+    sorter = TopologicalSorter({name: sorted(node.needs) for name, node in sorted(nodes.items())})
+    sorter.prepare()
+    order: list[str] = []
+    while sorter.is_active():
+        # Layer by layer and by name: equal inputs give equal plans.
+        ready = sorted(sorter.get_ready())
+        order += ready
+        sorter.done(*ready)
+    return tuple(
+        Action(
+            id=name,
+            step=node.step.name,
+            phase=node.step.phase,
+            scope=node.scope,
+            needs=tuple(sorted(node.needs)),
+            changes=tuple(sorted(node.changes, key=lambda change: change.address)),
+        )
+        for name in order
+        for node in (nodes[name],)
+    )

@@ -1,0 +1,38 @@
+"""The planner: one pure function for every command.
+
+plan, apply       make_plan(desired(declaration), observed)
+destroy           make_plan({}, observed)
+taking back       make_plan(observed before, observed now)
+"""
+
+from collections.abc import Mapping
+
+from sindplan.model.address import Address
+from sindplan.model.kind import Kind, Operation
+from sindplan.model.resource import FieldChange, State
+from sindplan.plan.diff import Observed, Reason, changes
+from sindplan.plan.graph import actions
+from sindplan.plan.plan import Plan
+
+_REASONS = {
+    Operation.CREATE: "declared, and not there",
+    Operation.DELETE: "there, and no longer declared",
+}
+
+
+def plain_reason(address: Address, operation: Operation, fields: tuple[FieldChange, ...]) -> str:
+    """Say why a change is needed when nothing is known of what was applied before."""
+    return _REASONS.get(operation, "differs from the declaration")
+
+
+def make_plan(
+    desired: State, observed: Observed, kinds: Mapping[str, Kind], reason: Reason = plain_reason
+) -> Plan:
+    """Return the plan that leads from what is observed to what is desired.
+
+    Args:
+        kinds: What the planner must know of each kind, by name.
+        reason: Says why an address changes; for people, decides nothing.
+    """
+    found = changes(desired, observed, reason)
+    return Plan(changes=found, actions=actions(found, kinds))

@@ -1,0 +1,181 @@
+"""A plan as text, in terraform's manner: symbols, a reason for each change, diffs of files, terraform's summary line.
+
+Removals and replacements come first. Equal changes of several workers are one block, their names folded as a node set.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import frozen
+from ClusterShell.RangeSet import RangeSet
+
+from sindplan.model.address import natural
+from sindplan.model.kind import Operation
+from sindplan.model.resource import FieldChange, Resource
+from sindplan.model.units import spell_memory
+from sindplan.plan.plan import Change, Plan
+
+SYMBOLS = {
+    Operation.DELETE: "-",
+    Operation.REPLACE: "-/+",
+    Operation.UPDATE: "~",
+    Operation.CREATE: "+",
+}
+_VERDICTS = {
+    Operation.DELETE: "will be destroyed",
+    Operation.REPLACE: "must be replaced",
+    Operation.UPDATE: "will be updated in-place",
+    Operation.CREATE: "will be created",
+}
+_LEGEND = {
+    Operation.DELETE: "destroy",
+    Operation.REPLACE: "destroy and then create replacement",
+    Operation.UPDATE: "update in-place",
+    Operation.CREATE: "create",
+}
+_SHOWN = {
+    "mesh-network": ("subnet",),
+    "network": ("subnet",),
+    "dns": ("image",),
+    "relay": ("image",),
+    "node": ("image", "cpus", "memory", "tmp_size"),
+}
+"""Fields that tell a reader something about a resource that comes."""
+_NUMBERED = re.compile(r"\bworker-([0-9]+)\b")
+NO_CHANGES = "No changes. Your clusters match the declaration."
+
+
+@frozen
+class _Block:
+    """Changes that read alike."""
+
+    changes: tuple[Change, ...]
+    body: tuple[str, ...]
+
+
+def render_text(plan: Plan) -> str:
+    """Return a plan as text with a newline at its end."""
+    if plan.empty:
+        return f"{NO_CHANGES}\n"
+    used = [operation for operation in SYMBOLS if plan.counts[operation]]
+    lines = ["sindplan will perform the following actions:", ""]
+    lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(used)]
+    for operation in used:
+        for block in _blocks([change for change in plan.changes if change.operation is operation]):
+            lines += ["", *_block(block, operation)]
+    return "\n".join([*lines, "", *summary(plan)]) + "\n"
+
+
+def summary(plan: Plan) -> list[str]:
+    """Return terraform's summary line, and one of our own about replacements."""
+    counts = plan.counts
+    replaced = counts[Operation.REPLACE]
+    lines = [
+        f"Plan: {counts[Operation.CREATE] + replaced} to add, {counts[Operation.UPDATE]} to change, "
+        f"{counts[Operation.DELETE] + replaced} to destroy."
+    ]
+    if replaced:
+        lines.append(f"{replaced} of these {'is a replacement' if replaced == 1 else 'are replacements'}.")
+    return lines
+
+
+def _block(block: _Block, operation: Operation) -> Iterator[str]:
+    *others, last = fold(str(change.address) for change in block.changes)
+    yield from (f"  # {name}" for name in others)
+    count = f" ({len(block.changes)} resources)" if len(block.changes) > 1 else ""
+    yield f"  # {last} {_VERDICTS[operation]}{count}"
+    yield f"  # ({block.changes[0].reason})"
+    kind = block.changes[0].resource.KIND
+    yield f"{SYMBOLS[operation]:>3} {kind}"
+    yield from (f"      {line}" for line in block.body)
+
+
+def _blocks(changes: Sequence[Change]) -> list[_Block]:
+    groups: dict[tuple[object, ...], list[Change]] = {}
+    for change in sorted(changes, key=lambda change: change.address):
+        body = tuple(_NUMBERED.sub("worker-N", line) for line in _body(change))
+        groups.setdefault((change.resource.KIND, change.address.scope, change.reason, body), []).append(change)
+    return [_Block(tuple(group), tuple(_body(group[0]))) for group in groups.values()]
+
+
+def _body(change: Change) -> Iterator[str]:
+    match change.operation:
+        case Operation.CREATE:
+            yield from _created(change.resource)
+        case Operation.DELETE:
+            return
+        case _:
+            for field in change.fields:
+                yield from _changed(field)
+
+
+def _created(resource: Resource) -> Iterator[str]:
+    if (content := getattr(resource, "content", None)) is not None:
+        yield from (f"+ {line}" for line in escaped(content).splitlines())
+        return
+    shown = [(name, getattr(resource, name)) for name in _SHOWN.get(resource.KIND, ())]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        if value is not None:
+            text = "(known after apply)" if value == "" else _value(name, value)
+            yield f"+ {name:<{width}} = {text}"
+
+
+def _changed(field: FieldChange) -> Iterator[str]:
+    if field.name == "content":
+        yield from diff(str(field.before), str(field.after))
+    elif field.name == "declaration":
+        yield "~ declaration = (what was applied last)"
+    elif field.name == "config":
+        yield "~ configuration changed: scontrol reconfigure"
+    else:
+        yield f"~ {field.name} = {_value(field.name, field.before)} -> {_value(field.name, field.after)}"
+
+
+def diff(before: str, after: str) -> Iterator[str]:
+    """Yield a unified diff of two texts, without the file names, which the block's heading says."""
+    lines = difflib.unified_diff(escaped(before).splitlines(), escaped(after).splitlines(), lineterm="", n=2)
+    for number, line in enumerate(lines):
+        if number > 1:
+            yield line
+
+
+def _value(name: str, value: object) -> str:
+    if value is None:
+        return "null"
+    if name == "memory" and isinstance(value, int):
+        return f'"{spell_memory(value)}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return escaped(str(value)) if isinstance(value, int) else f'"{escaped(str(value))}"'
+
+
+def escaped(text: str) -> str:
+    """Return text whose control characters and direction marks are spelt out; line ends and tabs stay."""
+    return "".join(
+        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def fold(names: Iterable[str]) -> list[str]:
+    """Fold names that differ by a worker's number only: `sind/dev/node/worker-[0-2]`."""
+    patterns: dict[str, list[int]] = {}
+    plain: list[str] = []
+    for name in names:
+        found = _NUMBERED.search(name)
+        if found:
+            patterns.setdefault(name[: found.start(1)] + "\0" + name[found.end(1) :], []).append(int(found[1]))
+        else:
+            plain.append(name)
+    folded = [pattern.replace("\0", _range(numbers)) for pattern, numbers in patterns.items()]
+    return sorted([*plain, *folded], key=natural)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"[{RangeSet.fromlist(map(str, numbers))}]"
+
+

@@ -1,0 +1,1 @@
+"""Slurm: its files as text (`files`), and what runs inside nodes behind a port (`port`, `commands`, `simulated`)."""

@@ -1,0 +1,199 @@
+"""The real Slurm port: commands in nodes, through the engine.
+
+Names go into commands as arguments of a fixed script, never into its text. Every command that could hang is ended by
+`timeout` inside the node. What comes back is untrusted text.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
+
+from sindplan.engine.port import Engine
+from sindplan.engine.records import Entry, Executed
+from sindplan.errors import EngineError, EngineTimeout, NodeFailed
+from sindplan.slurm.diagnose import diagnose
+from sindplan.slurm.port import SlurmNodeState, SlurmView
+
+_ASK = 10.0
+"""Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
+_SEPARATOR = "--"
+_NEW = ".sindplan-new"
+
+# The first exec waits for systemd's private socket; `systemctl start` then joins the boot's own jobs and returns when the
+# units have notified that they are ready. No D-Bus is needed for it.
+_BOOT = 'until [ -S /run/systemd/private ]; do sleep 0.02; done; exec systemctl start "$@"'
+
+_VIEW = f"""\
+sinfo -h -N -o '%N|%T|%E' || exit 1
+echo '{_SEPARATOR}'
+squeue -h -t running,suspended,completing,configuring,stopped -o '%A|%t|%N' || exit 1
+"""
+
+# `sinfo -r` leaves out nodes that do not respond.
+_JOIN = """\
+wanted=$1
+nodes=$2
+until scontrol ping 2> /dev/null | grep -q UP; do sleep 0.1; done
+[ "$wanted" -eq 0 ] && exit 0
+until [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
+    awk '$2 !~ /^(down|unk|inval|fail|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
+do sleep 0.1; done
+"""
+
+# A squeue that fails says nothing: only an answer without jobs counts as empty.
+_EMPTY = """\
+while :; do
+    jobs=$(squeue -h -w "$1" -o %A) && [ -z "$jobs" ] && exit 0
+    sleep 0.2
+done
+"""
+
+_MOVE = f'for path; do mv -f -- "$path{_NEW}" "$path" || exit 1; done'
+
+_RESOLVED = """\
+while [ $# -gt 0 ]; do
+    until getent ahostsv4 "$1" | grep -q "^$2 "; do sleep 0.05; done
+    shift 2
+done
+"""
+
+
+@frozen
+class SlurmCommands:
+    """Slurm by commands. See the port for what each method promises."""
+
+    engine: Engine
+
+    def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
+        """Ask systemd; `is-active` prints one word a unit, in order, and exits non-zero when one is not."""
+        done = self._run(node, 'exec systemctl is-active -- "$@"', units, _ASK)
+        words = done.out.split()
+        return {unit: word == "active" for unit, word in zip(units, words, strict=False)} if words else {}
+
+    def view(self, controller: str) -> SlurmView | None:
+        """Ask slurmctld for nodes and jobs."""
+        try:
+            done = self._run(controller, _VIEW, (), _ASK)
+        except EngineError:
+            return None
+        return parse_view(done.out) if done.code == 0 else None
+
+    def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
+        """Start units as soon as systemd can be asked to."""
+        self._wait(node, _BOOT, units, timeout, f"{', '.join(units)} did not start", units)
+
+    def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
+        """Start or restart units."""
+        script = f'exec systemctl {"restart" if restart else "start"} "$@"'
+        self._wait(node, script, units, timeout, f"{', '.join(units)} did not start", units)
+
+    def stop_units(self, node: str, units: Sequence[str]) -> None:
+        """Stop units."""
+        self._wait(node, 'exec systemctl stop "$@"', units, 60, f"{', '.join(units)} did not stop", units)
+
+    def install(self, node: str, entries: Sequence[Entry]) -> None:
+        """Put the files beside the old ones and move them over those."""
+        self.engine.put_files(node, [evolve(entry, path=entry.path + _NEW) for entry in entries])
+        self._wait(node, _MOVE, [entry.path for entry in entries], _ASK, "files could not be moved into place", ())
+
+    def remove_files(self, node: str, paths: Sequence[str]) -> None:
+        """Run `rm -f`."""
+        self._wait(node, 'exec rm -f -- "$@"', paths, _ASK, "files could not be removed", ())
+
+    def reconfigure(self, controller: str) -> None:
+        """Run `scontrol reconfigure`."""
+        self._wait(
+            controller, "exec scontrol reconfigure", (), 60, "slurmctld refused its new configuration", ("slurmctld",)
+        )
+
+    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
+        """Wait in the controller, in one command."""
+        what = f"slurmctld cannot use {folded(nodes)}" if nodes else "slurmctld does not answer"
+        self._wait(controller, _JOIN, [str(len(nodes)), ",".join(nodes)], timeout, what, ("slurmctld",))
+
+    def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
+        """Run `scontrol update … state=drain`."""
+        self._update(controller, nodes, "state=drain", f"reason={reason}")
+
+    def resume(self, controller: str, nodes: Sequence[str]) -> None:
+        """Run `scontrol update … state=resume`."""
+        self._update(controller, nodes, "state=resume")
+
+    def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
+        """Wait in the controller, in one command."""
+        try:
+            done = self._run(controller, _EMPTY, [",".join(nodes)], timeout)
+        except EngineTimeout:
+            left = self._run(controller, 'exec squeue -h -w "$1" -o %A', [",".join(nodes)], _ASK)
+            return tuple(left.out.split()) or (() if left.code == 0 else ("unknown: squeue failed",))
+        return () if done.code == 0 else ("unknown: squeue failed",)
+
+    def wait_resolved(self, relay: str, addresses: Mapping[str, str], timeout: float) -> None:
+        """Ask the relay's resolver until it answers right."""
+        pairs = [word for name, address in addresses.items() for word in (name, address)]
+        self._wait(relay, _RESOLVED, pairs, timeout, "the realm's DNS server does not answer with the new records", ())
+
+    def _update(self, controller: str, nodes: Sequence[str], *settings: str) -> None:
+        done = self._run(controller, 'exec scontrol update "$@"', [f"nodename={','.join(nodes)}", *settings], _ASK)
+        # Resuming a node that is in service already is an error to scontrol, and what was wanted.
+        if done.code != 0 and "Invalid node state" not in done.err:
+            raise NodeFailed(f"scontrol could not set {folded(nodes)} to {settings[0]}: {done.err.strip()}")
+
+    def _run(self, node: str, script: str, arguments: Sequence[str], timeout: float) -> Executed:
+        return self.engine.execute(node, ["/bin/sh", "-c", script, "sindplan", *arguments], timeout)
+
+    def _wait(
+        self, node: str, script: str, arguments: Sequence[str], timeout: float, failure: str, units: Sequence[str]
+    ) -> None:
+        try:
+            done = self._run(node, script, arguments, timeout)
+        except EngineTimeout:
+            raise NodeFailed(
+                f"{self._name(node)}: {failure} within {timeout:g} seconds.", diagnose(self.engine, node, units)
+            ) from None
+        if done.code != 0:
+            detail = f": {text}" if (text := done.err.strip().splitlines()[-1:]) else ""
+            raise NodeFailed(f"{self._name(node)}: {failure}{detail}.", diagnose(self.engine, node, units))
+
+    def _name(self, node: str) -> str:
+        container = self.engine.inspect_container(node)
+        return container.name if container else node[:12]
+
+
+def parse_view(text: str) -> SlurmView:
+    """Read what the view script prints."""
+    lines = iter(text.splitlines())
+    states: dict[str, tuple[str, str]] = {}
+    for line in lines:
+        if line == _SEPARATOR:
+            break
+        name, _, rest = line.partition("|")
+        state, _, reason = rest.partition("|")
+        states[name.strip()] = (state.strip().lower(), "" if reason.strip() == "none" else reason.strip())
+    jobs: dict[str, list[str]] = {}
+    running: list[str] = []
+    for line in lines:
+        job, _, rest = line.partition("|")
+        running.append(job)
+        for node in _expanded(rest.partition("|")[2]):
+            jobs.setdefault(node, []).append(job)
+    return SlurmView(
+        nodes={
+            name: SlurmNodeState(states=state, reason=reason, jobs=tuple(jobs.get(name, ())))
+            for name, (state, reason) in states.items()
+        },
+        running_jobs=tuple(dict.fromkeys(running)),
+    )
+
+
+def _expanded(text: str) -> list[str]:
+    try:
+        return list(NodeSet(text.strip(), resolver=RESOLVER_NOGROUP))
+    except NodeSetParseError:
+        return []
+
+
+def folded(nodes: Sequence[str]) -> str:
+    """Return names in node-set notation, such as `worker-[0-3]`."""
+    return str(NodeSet.fromlist(list(nodes), resolver=RESOLVER_NOGROUP))

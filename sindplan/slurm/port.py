@@ -1,0 +1,93 @@
+"""The Slurm port: what sindplan asks of the inside of nodes, systemd and Slurm. Commands run where Docker's verbs end.
+
+Adapters: `commands` (through the engine's `execute`) and `simulated`. Nodes are named by container id.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from attrs import field, frozen
+
+from sindplan.engine.records import Entry
+
+DRAIN_REASON = "sindplan: leaving"
+"""Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
+
+
+@frozen(kw_only=True)
+class SlurmNodeState:
+    """What slurmctld says of a node.
+
+    Attributes:
+        states: Its state's parts in lower case as `sinfo -o %T` spells them, such as `idle`, `draining`, `down`.
+        reason: Why it is drained or down.
+        jobs: Ids of jobs on it, completing ones included.
+    """
+
+    states: str
+    reason: str = ""
+    jobs: tuple[str, ...] = ()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether sindplan drains it."""
+        return self.reason.startswith("sindplan:")
+
+    @property
+    def down(self) -> bool:
+        """Whether Slurm has given it up."""
+        return self.states.startswith(("down", "unknown", "fail", "inval"))
+
+
+@frozen(kw_only=True)
+class SlurmView:
+    """What slurmctld says of its cluster: nodes by name, ids of all jobs that run."""
+
+    nodes: Mapping[str, SlurmNodeState] = field(factory=dict)
+    running_jobs: tuple[str, ...] = ()
+
+
+class Slurm(Protocol):
+    """Inside of nodes."""
+
+    def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
+        """Say of each systemd unit whether it is active: one command."""
+
+    def view(self, controller: str) -> SlurmView | None:
+        """Return what slurmctld says, or None when it does not answer: one command."""
+
+    def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
+        """Wait until a started container's systemd is up and the units are active.
+
+        Raises `NodeFailed` with diagnostics as soon as the container ends or a unit fails, or after `timeout` seconds.
+        """
+
+    def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
+        """Start units of a running node and wait until they are active. Raises `NodeFailed`."""
+
+    def stop_units(self, node: str, units: Sequence[str]) -> None:
+        """Stop units of a running node. Raises `NodeFailed`."""
+
+    def install(self, node: str, entries: Sequence[Entry]) -> None:
+        """Put files in the place of others in a running node, each whole at once for who reads meanwhile."""
+
+    def remove_files(self, node: str, paths: Sequence[str]) -> None:
+        """Remove files of a running node; those that are gone are success. Raises `NodeFailed`."""
+
+    def reconfigure(self, controller: str) -> None:
+        """Have slurmctld and all slurmds read their files again (scontrol(1)). Raises `NodeFailed` when it refuses."""
+
+    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
+        """Wait until slurmctld knows the nodes and can use them; drained ones count. Raises `NodeFailed`."""
+
+    def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
+        """Let nodes finish their jobs and take no new ones."""
+
+    def resume(self, controller: str, nodes: Sequence[str]) -> None:
+        """Let drained or down nodes take jobs again."""
+
+    def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
+        """Wait until no job is left on the nodes; return the ids of those that are after `timeout` seconds."""
+
+    def wait_resolved(self, relay: str, addresses: Mapping[str, str], timeout: float) -> None:
+        """Wait until names resolve to their addresses as seen from the relay. Raises `NodeFailed`."""

@@ -1,0 +1,330 @@
+"""Simulated nodes: a tiny systemd and a tiny Slurm in the containers of a simulated engine.
+
+`SlurmMachine` plays what the containers run, `SimulatedSlurm` is the port to it. Waiting takes no time: what has not come to be when it
+is waited for never will. The rules that make real daemons refuse to start are those that sindplan must get right: keys with the wrong
+mode or owner, a worker without a line, a node whose address is not the one in the file.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from sindplan.engine.records import Container, Entry, Executed
+from sindplan.engine.simulated import SimulatedEngine
+from sindplan.errors import NodeFailed
+from sindplan.model.boot import BOOTING
+from sindplan.model.corefile import records_of
+from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.port import SlurmNodeState, SlurmView
+
+_WANTS = "/etc/systemd/system/multi-user.target.wants"
+_MUNGE = "/etc/munge/munge.key"
+_HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+_DAEMONS = ("slurmctld", "slurmd")
+
+
+@define
+class _Node:
+    """What runs in a node: active units, and the munge key that munged has read."""
+
+    units: set[str] = field(factory=set)
+    key: bytes = b""
+
+
+@define
+class _Controller:
+    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes set down."""
+
+    addresses: dict[str, str] = field(factory=dict)
+    reasons: dict[str, str] = field(factory=dict)
+
+
+@define
+class Job:
+    """A job on a node; it ends when it is waited for, unless it is endless."""
+
+    node: str
+    endless: bool = False
+
+
+@define
+class SlurmMachine:
+    """What simulated containers run. `broken` makes the boots of the nodes named fail."""
+
+    broken: set[str] = field(factory=set)
+    jobs: dict[str, Job] = field(factory=dict)
+    reconfigured: int = 0
+    _engine: SimulatedEngine | None = field(default=None, init=False)
+    _nodes: dict[str, _Node] = field(factory=dict, init=False)
+    # By config volume, so that it outlives a restart of the container as slurmctld's state volume does.
+    _controllers: dict[str, _Controller] = field(factory=dict, init=False)
+
+    def attach(self, engine: SimulatedEngine) -> None:
+        """Take the engine."""
+        self._engine = engine
+
+    @property
+    def engine(self) -> SimulatedEngine:
+        """The engine whose containers these are."""
+        assert self._engine is not None, "the engine attaches itself"
+        return self._engine
+
+    def started(self, container: Container) -> int | None:
+        """Boot a node: start what its links say; everything else just runs."""
+        if not self._is_node(container):
+            return None
+        if container.name in self.broken:
+            return 255
+        units = {"munge.service", "ssh.service"}
+        units |= {f"{d}.service" for d in _DAEMONS if self._linked(container, d)}
+        self._nodes[container.id] = _Node()
+        # munged before the daemons that need it.
+        for unit in sorted(units):
+            self.start_unit(container, unit)
+        return None
+
+    def stopped(self, container: Container) -> int | None:
+        """End everything that runs."""
+        self._nodes.pop(container.id, None)
+        return 0
+
+    def execute(self, container: Container, command: Sequence[str], user: str) -> Executed:
+        """Know no command but `true`: what nodes do is the port's business."""
+        return Executed(code=0 if command[0] == "true" else 127, out="", err="")
+
+    def output(self, container: Container) -> Sequence[str]:
+        """Return the boot script's line."""
+        return [BOOTING] if self._is_node(container) else []
+
+    def start_unit(self, container: Container, unit: str) -> None:
+        """Start a unit if what it needs is there."""
+        node = self._nodes[container.id]
+        if self._startable(container, node, unit):
+            node.units.add(unit)
+        if unit == "munge.service" and unit in node.units:
+            node.key = self.engine.read(container.id, _MUNGE) or b""
+        if unit == "slurmctld.service" and unit in node.units:
+            self.read_configuration(container)
+
+    def stop_unit(self, container: Container, unit: str) -> None:
+        """Stop a unit."""
+        self._nodes[container.id].units.discard(unit)
+
+    def active(self, container: Container, unit: str) -> bool:
+        """Say whether a unit is active."""
+        node = self._nodes.get(container.id)
+        return node is not None and unit in node.units
+
+    def read_configuration(self, container: Container) -> None:
+        """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
+        known = self.controller(container)
+        lines = node_lines(self._text(container, NODES_FILE))
+        known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
+        known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+
+    def controller(self, container: Container) -> _Controller:
+        """Return what the slurmctld of a container's cluster knows."""
+        return self._controllers.setdefault(_config_volume(container), _Controller())
+
+    def state_of(self, controller: Container, name: str) -> str:
+        """Return a node's state as slurmctld sees it."""
+        known = self.controller(controller)
+        node = self._find(controller, name)
+        usable = (
+            node is not None
+            and node.state == "running"
+            and self.active(node, "slurmd.service")
+            and self._nodes[node.id].key == self._nodes[controller.id].key
+            and any(endpoint.address == known.addresses[name] for endpoint in node.spec.endpoints)
+        )
+        if not usable:
+            return "down*"
+        busy = any(job.node == _key(controller, name) for job in self.jobs.values())
+        if name in known.reasons:
+            return "draining" if busy else "drained"
+        return "allocated" if busy else "idle"
+
+    def submit(self, controller: str, name: str, job: str, *, endless: bool = False) -> None:
+        """Put a job on a node."""
+        found = self.engine.inspect_container(controller)
+        assert found is not None
+        self.jobs[job] = Job(node=_key(found, name), endless=endless)
+
+    def jobs_on(self, controller: Container, name: str) -> tuple[str, ...]:
+        """Return the jobs on a node."""
+        return tuple(job for job, where in self.jobs.items() if where.node == _key(controller, name))
+
+    def memory(self) -> object:
+        """Return all that is known, comparable: what a rollback must bring back."""
+        return (
+            {container: (sorted(node.units), node.key) for container, node in self._nodes.items()},
+            {
+                volume: (dict(known.addresses), dict(known.reasons))
+                for volume, known in self._controllers.items()
+                if any(found.name == volume for found in self.engine.volumes())
+            },
+        )
+
+    def _is_node(self, container: Container) -> bool:
+        return any(BOOTING in word for word in container.spec.command or ())
+
+    def _linked(self, container: Container, daemon: str) -> bool:
+        return self.engine.has_file(container.id, f"{_WANTS}/{daemon}.service")
+
+    def _startable(self, container: Container, node: _Node, unit: str) -> bool:
+        match unit:
+            case "munge.service":
+                key = self.engine.get_files(container.id, _MUNGE).get(_MUNGE)
+                return key is not None and key.mode == 0o400 and key.uid != 0 and bool(key.content)
+            case "ssh.service":
+                key = self.engine.get_files(container.id, _HOST_KEY).get(_HOST_KEY)
+                return key is not None and key.mode == 0o600
+            case "slurmctld.service":
+                return "munge.service" in node.units and "ClusterName=" in self._text(container, "slurm.conf")
+            case "slurmd.service":
+                lines = node_lines(self._text(container, NODES_FILE))
+                return "munge.service" in node.units and container.spec.hostname in lines
+            case _:
+                return True
+
+    def _text(self, container: Container, name: str) -> str:
+        return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode()
+
+    def _find(self, controller: Container, name: str) -> Container | None:
+        for summary in self.engine.containers():
+            found = self.engine.inspect_container(summary.id)
+            if found and found.spec.hostname == name and _config_volume(found) == _config_volume(controller):
+                return found
+        return None
+
+
+@frozen
+class SimulatedSlurm:
+    """The Slurm port to simulated nodes."""
+
+    engine: SimulatedEngine
+    machine: SlurmMachine
+
+    def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
+        """Ask the machine."""
+        container = self._reach(node)
+        return {unit: self.machine.active(container, unit) for unit in units}
+
+    def view(self, controller: str) -> SlurmView | None:
+        """Ask the machine, if slurmctld runs there."""
+        container = self._reach(controller)
+        if not self.machine.active(container, "slurmctld.service"):
+            return None
+        known = self.machine.controller(container)
+        nodes = {
+            name: SlurmNodeState(
+                states=self.machine.state_of(container, name),
+                reason=known.reasons.get(name, ""),
+                jobs=self.machine.jobs_on(container, name),
+            )
+            for name in known.addresses
+        }
+        return SlurmView(nodes=nodes, running_jobs=tuple(job for node in nodes.values() for job in node.jobs))
+
+    def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
+        """Check that the boot started the units; what it could not start then, it may now."""
+        container = self._reach(node)
+        self._start(container, units)
+
+    def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
+        """Start units."""
+        container = self._reach(node)
+        for unit in units if restart else ():
+            self.machine.stop_unit(container, unit)
+        self._start(container, units)
+
+    def stop_units(self, node: str, units: Sequence[str]) -> None:
+        """Stop units."""
+        container = self._reach(node)
+        for unit in units:
+            self.machine.stop_unit(container, unit)
+
+    def install(self, node: str, entries: Sequence[Entry]) -> None:
+        """Put files."""
+        self._reach(node)
+        self.engine.put_files(node, entries)
+
+    def remove_files(self, node: str, paths: Sequence[str]) -> None:
+        """Remove files."""
+        self._reach(node)
+        for path in paths:
+            self.engine.delete(node, path)
+
+    def reconfigure(self, controller: str) -> None:
+        """Have the files read again."""
+        container = self._reach(controller)
+        if not self.machine.active(container, "slurmctld.service"):
+            raise NodeFailed(f"{container.name}: slurmctld does not answer")
+        self.machine.reconfigured += 1
+        self.machine.read_configuration(container)
+
+    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
+        """Check that the nodes are usable."""
+        view = self.view(controller)
+        if view is None:
+            raise NodeFailed("slurmctld does not answer")
+        missing = [name for name in nodes if name not in view.nodes or view.nodes[name].down]
+        if missing:
+            raise NodeFailed(f"slurmctld cannot use {', '.join(missing)}")
+
+    def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
+        """Drain nodes."""
+        known = self.machine.controller(self._reach(controller))
+        for node in nodes:
+            known.reasons[node] = reason
+
+    def resume(self, controller: str, nodes: Sequence[str]) -> None:
+        """Resume nodes."""
+        known = self.machine.controller(self._reach(controller))
+        for node in nodes:
+            known.reasons.pop(node, None)
+
+    def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
+        """Let all jobs end that do."""
+        container = self._reach(controller)
+        for name in nodes:
+            for job in self.machine.jobs_on(container, name):
+                if not self.machine.jobs[job].endless:
+                    del self.machine.jobs[job]
+        return tuple(job for name in nodes for job in self.machine.jobs_on(container, name))
+
+    def wait_resolved(self, relay: str, addresses: Mapping[str, str], timeout: float) -> None:
+        """Read the records where the DNS server has them."""
+        container = self._reach(relay)
+        dns = container.name.removesuffix("-ssh") + "-dns"
+        records = records_of((self.engine.read(dns, "/Corefile") or b"").decode())
+        wrong = [name for name, address in addresses.items() if records.get(name) != address]
+        if wrong:
+            raise NodeFailed(f"the DNS server does not answer for {', '.join(wrong)}")
+
+    def _start(self, container: Container, units: Sequence[str]) -> None:
+        for unit in units:
+            if not self.machine.active(container, unit):
+                self.machine.start_unit(container, unit)
+        failed = [unit for unit in units if not self.machine.active(container, unit)]
+        if failed:
+            raise NodeFailed(f"{container.name}: {', '.join(failed)} did not start")
+
+    def _reach(self, node: str) -> Container:
+        # Refused as any exec is: when the container is gone, does not run, or is frozen.
+        self.engine.execute(node, ["true"])
+        container = self.engine.inspect_container(node)
+        assert container is not None
+        return container
+
+
+def _config_volume(container: Container) -> str:
+    return next((mount.source for mount in container.spec.mounts if mount.target == CONFIG), "")
+
+
+def _key(controller: Container, name: str) -> str:
+    return f"{_config_volume(controller)}/{name}"
+
+
+def _parameter(line: str, name: str) -> str:
+    return dict(word.partition("=")[::2] for word in line.split()).get(name, "")

@@ -1,0 +1,76 @@
+"""What must hold of each value alone: a walk through the declaration that looks every field up in tables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from sindplan.model.declaration import Cluster, Declaration, Realm
+from sindplan.model.names import DNS_LABEL_MAX, RESERVED_CLUSTER_NAMES
+from sindplan.statefile.bounds import NAMES, RANGES, SPELLINGS, Place, at
+from sindplan.statefile.fault import Fault
+from sindplan.statefile.values import SAYS, not_built
+from sindplan.statefile.wording import KeyPath, quoted
+
+_RESERVED: Mapping[Place, Mapping[str, str]] = {
+    (Realm, "clusters"): RESERVED_CLUSTER_NAMES,
+    (Cluster, "partitions"): {"default": "Slurm reads it as the template of all partitions"},
+    (Cluster, "accounts"): {"root": "Slurm has it already"},
+}
+
+
+def faults_of_fields(declaration: Declaration) -> Iterator[Fault]:
+    """Yield what is wrong with single values and names, and every key that this version does not build yet."""
+    return _faults(declaration, ())
+
+
+def _faults(table: attrs.AttrsInstance, path: KeyPath, *, is_later: bool = False) -> Iterator[Fault]:
+    owner = type(table)
+    for field in attrs.fields(owner):
+        value, here = getattr(table, field.name), (*path, field.name)
+        waits = field.metadata["later"] if not is_later and not _is_unsaid(owner, field, value) else ""
+        if waits:
+            yield Fault(here, not_built(f"`{field.name}`", waits, "remove it."))
+        yield from _faults_of_value(owner, field.name, value, here)
+        later_inside = is_later or bool(waits)
+        if attrs.has(type(value)):
+            yield from _faults(value, here, is_later=later_inside)
+        elif isinstance(value, Mapping):
+            for name, inner in value.items():
+                yield from _faults_of_name(owner, field.name, name, (*here, name))
+                if attrs.has(type(inner)):
+                    yield from _faults(inner, (*here, name), is_later=later_inside)
+
+
+def _is_unsaid(owner: type, field: "attrs.Attribute[Any]", value: object) -> bool:
+    """Say whether a value is what holds without it: the default, the cluster's default, or an empty list."""
+    if value is None or value == ():
+        return True
+    if value == _default(field):
+        return True
+    above = attrs.fields_dict(Cluster).get(field.name) if owner is not Cluster else None
+    return above is not None and field.default is None and value == _default(above)
+
+
+def _default(field: "attrs.Attribute[Any]") -> object:
+    factory = getattr(field.default, "factory", None)
+    return field.default if factory is None else factory()
+
+
+def _faults_of_name(owner: type, field: str, name: str, path: KeyPath) -> Iterator[Fault]:
+    spelling = NAMES.get((owner, field))
+    if spelling is not None and not spelling.fits(name):
+        length = f" ({len(name)} characters)" if len(name) > DNS_LABEL_MAX else ""
+        yield Fault(path, f"{quoted(name)} is not a name{length}.", spelling.rule)
+    elif name in _RESERVED.get((owner, field), {}):
+        yield Fault(path, f"{quoted(name)} is reserved: {_RESERVED[owner, field][name]}.", "Choose another name.")
+
+
+def _faults_of_value(owner: type, field: str, value: object, path: KeyPath) -> Iterator[Fault]:
+    spelling, bounds, says = at(SPELLINGS, owner, field), at(RANGES, owner, field), at(SAYS, owner, field)
+    if spelling is not None and isinstance(value, str) and not spelling.fits(value):
+        yield Fault(path, f"{quoted(value)} is not {spelling.noun}.", spelling.rule)
+    if bounds is not None and isinstance(value, int) and not bounds.low <= value <= bounds.high:
+        yield Fault(path, f"{value} is out of bounds.", f"Write a whole number from {bounds.low} to {bounds.high}.")
+    if says is not None and value is not None and (said := says(value)) is not None:
+        yield Fault(path, *said)

@@ -1,0 +1,151 @@
+"""From paths to documents: which files are read, and what can be wrong with a file before its grammar matters.
+
+Whatever a path leads to, nothing here waits: only regular files are opened, and of them at most `LARGEST_FILE` bytes
+are read.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from sindplan.errors import Problem
+from sindplan.statefile.toml_lines import DEEPEST, TooDeep, find_lines
+from sindplan.statefile.wording import KeyPath, plain
+
+LARGEST_FILE = 8 * 1024 * 1024
+
+_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+# CPython reads no decimal integers longer than this and says so without a place (sys.int_info).
+_LONG_INTEGER = re.compile(r"[0-9](?:_?[0-9]){4299}")
+
+
+@frozen
+class Document:
+    """One state file, read as TOML and no further.
+
+    Attributes:
+        file: The path as it was given.
+        content: The tables, as plain Python values.
+        lines: Where each key stands.
+    """
+
+    file: Path
+    content: Mapping[str, Any]
+    lines: Mapping[KeyPath, int]
+
+
+def find_files(paths: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Problem, ...]]:
+    """Return the files that `paths` name, those of folders sorted, each once; and what is wrong with the folders."""
+    files: dict[Path, Path] = {}
+    problems = []
+    for path in paths:
+        try:
+            found = _files_of(path)
+        except (OSError, ValueError) as error:
+            problems.append(Problem(path, 0, "", f"It cannot be read: {_reason(error)}."))
+            continue
+        if not found:
+            problems.append(Problem(path, 0, "", "The folder holds no *.toml.", "Only files directly in it are read."))
+        for file in found:
+            files.setdefault(file.absolute(), file)
+    return tuple(files.values()), tuple(problems)
+
+
+def _files_of(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    # Hidden files are locks and copies of editors.
+    return sorted(file for file in path.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
+
+
+class _Unreadable(Exception):
+    def __init__(self, line: int, what: str, fix: str = "") -> None:
+        super().__init__(what)
+        self.line = line
+        self.what = what
+        self.fix = fix
+
+
+def load(file: Path) -> Document | Problem:
+    """Read one state file as TOML, or say the one thing that keeps it from being read."""
+    try:
+        text = _decoded(_content(file))
+        content, lines = _parsed(text)
+    except _Unreadable as error:
+        return Problem(file, error.line, "", error.what, error.fix)
+    return Document(file, content, lines)
+
+
+def _content(file: Path) -> bytes:
+    try:
+        # Asked before opening, which alone may block or do something: pipes, terminals, tapes.
+        _demand_regular(file.stat().st_mode)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            _demand_regular(os.fstat(descriptor).st_mode)
+            data = stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError as error:
+        raise _Unreadable(0, "There is no such file.", "`sindplan init` writes a first one.") from error
+    except (OSError, ValueError) as error:
+        raise _Unreadable(0, f"It cannot be read: {_reason(error)}.") from error
+    if len(data) > LARGEST_FILE:
+        raise _Unreadable(0, f"It is larger than {LARGEST_FILE // 1024**2} MiB.", "Split it: -f takes several files.")
+    return data
+
+
+def _demand_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise ValueError("it is not a regular file")
+
+
+def _reason(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return plain(text[:1].lower() + text[1:])
+
+
+def _decoded(data: bytes) -> str:
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if data.startswith(mark):
+            raise _Unreadable(1, f"The file begins with a {name} byte order mark.", "Save it as UTF-8 without one.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"The file is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}."
+        raise _Unreadable(line, what, "TOML is UTF-8 only: save the file so.") from error
+
+
+def _parsed(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
+    try:
+        # First: it refuses what `tomllib` would not come back from.
+        lines = find_lines(text)
+        content = tomllib.loads(text)
+    except TooDeep as error:
+        raise _Unreadable(error.line, f"Something is nested more than {DEEPEST} deep.") from error
+    except RecursionError as error:
+        raise _Unreadable(0, "Something is nested too deep.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(text, str(error)) from error
+    except ValueError as error:
+        found = _LONG_INTEGER.search(text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 0
+        raise _Unreadable(line, "Not TOML: a number with thousands of digits.") from error
+    if not content:
+        raise _Unreadable(0, "The file is empty.", "A state file says at least `version = 1` and a `name`.")
+    return content, lines
+
+
+def _syntax_error(text: str, message: str) -> _Unreadable:
+    last = text.removesuffix("\n").count("\n") + 1
+    place = _PLACE.search(message)
+    if place is None or place[1] is None:
+        return _Unreadable(last, f"Not TOML: {plain(_PLACE.sub('', message))} (at the end of the file).")
+    what = plain(message[: place.start()])
+    return _Unreadable(min(int(place[1]), last), f"Not TOML: {what} (column {place[2]}).")

@@ -1,0 +1,56 @@
+"""From state files to the declaration they make together, or to everything that is wrong with them."""
+
+import posixpath
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import evolve
+
+from sindplan.errors import DeclarationInvalid, Problem
+from sindplan.model.declaration import Cluster, Declaration, Realm
+from sindplan.statefile.across import problems_across
+from sindplan.statefile.files import find_files, load
+from sindplan.statefile.source import Source
+
+
+def read(paths: Sequence[Path]) -> Declaration:
+    """Return the declaration in state files; a folder stands for all `*.toml` directly in it.
+
+    A relative `host_path` comes back absolute, seen from its file's folder. Raises DeclarationInvalid with every
+    problem of every file.
+    """
+    files, problems = find_files(paths)
+    documents = [load(file) for file in files]
+    sources = [Source.of(document) for document in documents if not isinstance(document, Problem)]
+    found = [
+        *problems,
+        *(document for document in documents if isinstance(document, Problem)),
+        *(source.problem(fault) for source in sources for fault in source.faults()),
+        *problems_across(sources),
+    ]
+    if not found and not sources:
+        found.append(Problem(Path(), 0, "", "There is no state file to read.", "`sindplan init` writes a first one."))
+    if found:
+        raise DeclarationInvalid(tuple(sorted(set(found))))
+    return _merged(sources)
+
+
+def _merged(sources: Sequence[Source]) -> Declaration:
+    realms: dict[str, Realm] = {}
+    for source in sources:
+        folder = source.document.file.absolute().parent
+        for name, realm in source.declaration.realms.items():
+            before = realms.get(name, Realm())
+            mesh = realm.mesh if source.said(("realms", name, "mesh")) else before.mesh
+            clusters = {key: _resolved(cluster, folder) for key, cluster in realm.clusters.items()}
+            realms[name] = Realm(mesh=mesh, clusters={**before.clusters, **clusters})
+    return evolve(sources[0].declaration, realms=realms)
+
+
+def _resolved(cluster: Cluster, folder: Path) -> Cluster:
+    path = cluster.storage.host_path
+    if path is None:
+        return cluster
+    # By text alone: whether the folder is there, and what its links mean, only the Docker host knows.
+    absolute = "/" + posixpath.normpath(posixpath.join(str(folder), path)).lstrip("/")
+    return evolve(cluster, storage=evolve(cluster.storage, host_path=absolute))

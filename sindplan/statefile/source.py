@@ -1,0 +1,82 @@
+"""One state file as far as it could be read, which turns faults into problems with file and line."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from sindplan.errors import Problem
+from sindplan.model.declaration import Cluster, Declaration
+from sindplan.statefile.clusters import Context, faults_of_cluster
+from sindplan.statefile.fault import Fault
+from sindplan.statefile.fields import faults_of_fields
+from sindplan.statefile.files import Document
+from sindplan.statefile.structure import Structured, structure
+from sindplan.statefile.toml_lines import line_of
+from sindplan.statefile.wording import KeyPath, key_path
+
+_CLUSTER_DEPTH = 4
+"""Keys in a cluster's path."""
+
+
+@frozen
+class Source:
+    """A state file and what it declares, without what does not fit the grammar."""
+
+    document: Document
+    structured: Structured
+
+    @classmethod
+    def of(cls, document: Document) -> "Source":
+        """Return the source that a document is."""
+        return cls(document, structure(document.content))
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the file declares."""
+        return self.structured.declaration
+
+    def said(self, path: KeyPath) -> bool:
+        """Say whether a key stands in the file and fits the grammar."""
+        table: Any = self.document.content
+        for key in path:
+            if not isinstance(table, Mapping) or key not in table:
+                return False
+            table = table[key]
+        return path not in self.structured.dropped
+
+    def line(self, path: KeyPath) -> int:
+        """Return the line of a key, or of the nearest table around it."""
+        return line_of(self.document.lines, path)
+
+    def place(self, path: KeyPath) -> str:
+        """Return file and line of a key for a sentence."""
+        return f"{self.document.file}:{self.line(path)}"
+
+    def problem(self, fault: Fault) -> Problem:
+        """Return a fault with its place."""
+        return Problem(self.document.file, self.line(fault.path), key_path(fault.path), fault.what, fault.fix)
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield everything that is wrong with this file by itself."""
+        yield from self.structured.faults
+        yield from faults_of_fields(self.declaration)
+        dropped: defaultdict[KeyPath, set[KeyPath]] = defaultdict(set)
+        for key in self.structured.dropped:
+            dropped[key[:_CLUSTER_DEPTH]].add(key)
+        for realm, name, cluster in clusters_of(self.declaration):
+            path = cluster_path(realm, name)
+            yield from faults_of_cluster(Context(name, cluster, path, frozenset(dropped[path])))
+
+
+def clusters_of(declaration: Declaration) -> Iterator[tuple[str, str, Cluster]]:
+    """Yield realm, name and content of each cluster."""
+    for realm, content in declaration.realms.items():
+        for name, cluster in content.clusters.items():
+            yield realm, name, cluster
+
+
+def cluster_path(realm: str, name: str) -> KeyPath:
+    """Return the key path of a cluster."""
+    return ("realms", realm, "clusters", name)

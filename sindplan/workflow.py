@@ -1,0 +1,226 @@
+"""What commands do, from a declaration to a plan, without a word to the terminal."""
+
+import secrets
+from collections.abc import Callable, Collection, Mapping
+
+from attrs import field, frozen
+
+from sindplan.engine.port import Engine
+from sindplan.kinds.cluster_record import ClusterRecord
+from sindplan.kinds.registry import KINDS, desired
+from sindplan.model.address import MESH, Address
+from sindplan.model.declaration import Declaration
+from sindplan.model.kind import Operation, scope_of
+from sindplan.model.layout import Layout, images_of, lay_out
+from sindplan.model.resource import FieldChange, State
+from sindplan.observe.inventory import Inventory
+from sindplan.observe.observation import Observation, look_up, observe
+from sindplan.observe.probes import probe_image
+from sindplan.plan.diff import Observed, Reason
+from sindplan.plan.plan import Plan
+from sindplan.plan.planner import make_plan
+from sindplan.preflight.cluster import Case, check_plan, privileges
+from sindplan.preflight.finding import Finding, Severity, warning
+from sindplan.preflight.host import check_host, read_machine
+from sindplan.slurm.port import Slurm
+
+
+@frozen(kw_only=True)
+class Prepared:
+    """A plan, what it was made from, and what speaks against it.
+
+    Attributes:
+        owner: Name of the declaration that what is created belongs to.
+        clusters: Clusters that the plan is about.
+        privileges: What the plan's new nodes are given beyond their own, one sentence each.
+        drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+    """
+
+    owner: str
+    plan: Plan
+    before: Observation
+    clusters: tuple[Address, ...]
+    findings: tuple[Finding, ...] = ()
+    privileges: tuple[str, ...] = ()
+    drain_timeouts: Mapping[Address, int] = field(factory=dict)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the plan may not be applied."""
+        return any(finding.severity is Severity.BLOCKS for finding in self.findings)
+
+
+def clusters_of(declaration: Declaration) -> tuple[Address, ...]:
+    """Return the addresses of the declared clusters."""
+    return tuple(Address((realm, cluster)) for realm, spec in declaration.realms.items() for cluster in spec.clusters)
+
+
+def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bool = True) -> Prepared:
+    """Plan what makes the engine match a declaration. Only reads.
+
+    Args:
+        probe: Whether commands may be run in nodes to read daemon and Slurm states.
+    """
+    clusters = clusters_of(declaration)
+    before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
+    layout = lay_out(declaration, before.facts())
+    wanted = desired(layout)
+    observed = _without_guests(before.observed(), layout)
+    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
+    machine = read_machine(before.inventory.engine)
+    case = Case(layout=layout, observation=before, plan=plan, machine=machine)
+    creating = {change.address for change in plan.changes if change.operation is Operation.CREATE}
+    return Prepared(
+        owner=declaration.name,
+        plan=plan,
+        before=before,
+        clusters=clusters,
+        findings=(*check_host(before.inventory.engine, machine), *check_plan(case)),
+        privileges=privileges(
+            tuple(
+                cluster
+                for cluster in layout.clusters
+                if any(cluster.address / "node" / node.short in creating for node in cluster.nodes)
+            )
+        ),
+        drain_timeouts=_drain_timeouts(declaration, before),
+    )
+
+
+def get_images(engine: Engine, declaration: Declaration, before: Observation, say: Callable[[str], None]) -> bool:
+    """Pull images that the engine lacks, and look once into those that say nothing of themselves.
+
+    Args:
+        say: Hears what is being done, a few words at a time.
+
+    Returns:
+        Whether more is known now than before, so that a plan must be made anew.
+
+    Raises:
+        SindplanError: An image cannot be had.
+    """
+    facts = before.facts()
+    nodes = images_of(declaration)
+    changed = False
+    for reference in sorted({*nodes, *(mesh.dns_image for mesh in lay_out(declaration, facts).meshes)}):
+        known = facts.images.get(reference) or look_up(engine, reference)
+        if known.probed:
+            continue
+        image = engine.image(reference)
+        if image is None:
+            say(f"pulling {reference}")
+            image = engine.pull(reference)
+            changed = True
+        # The DNS server is not asked which Slurm it has.
+        if reference in nodes and not look_up(engine, reference).probed:
+            say(f"looking into {reference}")
+            probe_image(engine, reference, image.id, secrets.token_hex(4))
+            changed = True
+    return changed
+
+
+def prepare_destroy(
+    engine: Engine, slurm: Slurm, clusters: Collection[Address], *, owner: str = "", allow_job_loss: bool = False
+) -> Prepared:
+    """Plan the destruction of clusters, and of the meshes that no other cluster needs. Only reads.
+
+    Args:
+        owner: Name of the declaration they must belong to; empty when the clusters were named one by one.
+        allow_job_loss: Whether running jobs may be lost.
+    """
+    before = observe(engine, slurm, clusters)
+    found = before.inventory.clusters()
+    last = {realm for realm in {c.realm for c in clusters} if not _others(before.inventory, realm, clusters)}
+    observed = before.observed()
+    state = {
+        address: resource
+        for address, resource in observed.state.items()
+        if scope_of(address, resource).cluster != MESH or address.realm in last
+    }
+    plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand")
+    findings: list[Finding] = []
+    for address in sorted(clusters):
+        owners = found[address].owners if address in found else frozenset()
+        foreign = owners - {owner} if owner else owners & {""}
+        for other in sorted(foreign):
+            whose = f"belongs to the declaration named {other!r}" if other else "was not made by sindplan"
+            findings.append(Finding("ownership", f"{address} {whose}; it is left alone.", "Name only your own clusters."))
+        record = observed.state.get(address / "record")
+        if isinstance(record, ClusterRecord) and record.protected:
+            findings.append(
+                Finding(
+                    "prevent_destroy",
+                    f"{address} is protected by prevent_destroy.",
+                    "Set prevent_destroy = false and apply, then destroy.",
+                )
+            )
+    for cluster in before.evidence.clusters:
+        jobs = cluster.view.running_jobs if cluster.view else ()
+        if jobs:
+            text = f"{cluster.address} runs the jobs {', '.join(jobs)}; they would be lost."
+            findings.append(
+                warning("jobs", text) if allow_job_loss else Finding("jobs", text, "Wait for them, or say --allow-job-loss.")
+            )
+    return Prepared(
+        owner=owner, plan=plan, before=before, clusters=tuple(sorted(clusters)), findings=tuple(findings)
+    )
+
+
+def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> bool:
+    """Say whether the realm has clusters, of anybody, beside these."""
+    return any(address.realm == realm and address not in clusters for address in inventory.clusters())
+
+
+def _without_guests(observed: Observed, layout: Layout) -> Observed:
+    """Leave out workers that another tool added: they stay."""
+    guests = {(cluster.address, short) for cluster in layout.clusters for short in cluster.guests}
+
+    def guest(address: Address) -> bool:
+        if address.cluster == MESH:
+            short, _, cluster = address.name.partition(".")
+            return (Address((address.realm, cluster)), short) in guests
+        return any((address.scope, part) in guests for part in address.parts[3:])
+
+    return Observed(
+        state={address: resource for address, resource in observed.state.items() if not guest(address)},
+        unknown=observed.unknown,
+    )
+
+
+def _reasons(wanted: State, seen: State) -> Reason:
+    """Tell an edit of the declaration from drift, by what was applied last."""
+    same = {
+        address.scope
+        for address, resource in wanted.items()
+        if isinstance(resource, ClusterRecord) and _declared(seen.get(address)) == resource.declaration
+    }
+    recorded = {address.scope for address, resource in seen.items() if isinstance(resource, ClusterRecord)}
+
+    def reason(address: Address, operation: Operation, fields: tuple[FieldChange, ...]) -> str:
+        resource = wanted.get(address) or seen[address]
+        scope = scope_of(address, resource)
+        drifted = scope in same
+        match operation:
+            case Operation.CREATE:
+                return "declared and applied before, and gone" if drifted else "declared, and not there"
+            case Operation.DELETE:
+                return "there, and not declared" if drifted or scope not in recorded else "no longer declared"
+            case _:
+                return "changed outside sindplan" if drifted else "differs from the declaration"
+
+    return reason
+
+
+def _declared(record: object) -> str:
+    return record.declaration if isinstance(record, ClusterRecord) else ""
+
+
+def _drain_timeouts(declaration: Declaration, before: Observation) -> Mapping[Address, int]:
+    timeouts: dict[Address, int] = {}
+    for address, facts in before.facts().clusters.items():
+        cluster = declaration.realms[address.realm].clusters[address.cluster]
+        for short, member in facts.members.items():
+            group = cluster.workers.get(member.group)
+            own = group.drain_timeout if group else None
+            timeouts[address / "node" / short] = cluster.drain_timeout if own is None else own
+    return timeouts

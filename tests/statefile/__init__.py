@@ -1,0 +1,1 @@
+"""The state file: lines, reading, schema, first file."""

@@ -1,0 +1,119 @@
+"""A simulated world for tests: an engine with a node image, Slurm in its nodes, and the commands as functions."""
+
+import json
+import threading
+
+from attrs import evolve, frozen
+
+from sindplan.engine.records import EngineInfo
+from sindplan.engine.simulated import DEFAULT_INFO, SimulatedEngine
+from sindplan.execute.apply import Applied, Settings, apply
+from sindplan.execute.reporter import Reporter
+from sindplan.model.address import Address
+from sindplan.model.declaration import Declaration
+from sindplan.model.facts import IMAGE_LABEL
+from sindplan.model.layout import images_of
+from sindplan.observe.observation import Observation, observe
+from sindplan.plan.plan import Plan
+from sindplan.slurm.simulated import SimulatedSlurm, SlurmMachine
+from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
+from tests.strategies import IMAGES
+
+IMAGE = "sindplan-node:26.05"
+HOST_PATHS = ("/srv/data", "/srv/a b:c,d/é")
+IMAGE_FACTS = {
+    "v": 1,
+    "slurm_version": "26.05.5",
+    "plugins": ["task_cgroup", "task_none", "proctrack_cgroup", "proctrack_linuxproc"],
+    "uids": {"slurm": [64030, 64030], "munge": [900, 900]},
+    "tools": ["dnsmasq"],
+    "ssh_unit": "ssh.service",
+}
+
+
+@frozen
+class World:
+    """An engine, its Slurm, and what the tests do to them."""
+
+    engine: SimulatedEngine
+    machine: SlurmMachine
+    slurm: SimulatedSlurm
+
+    def prepare(self, declaration: Declaration) -> Prepared:
+        """Plan."""
+        return prepare(self.engine, self.slurm, declaration)
+
+    def plan(self, declaration: Declaration) -> Plan:
+        """Plan, and return the plan alone."""
+        return self.prepare(declaration).plan
+
+    def observe(self, declaration: Declaration) -> Observation:
+        """Observe what a declaration is about."""
+        return observe(self.engine, self.slurm, clusters_of(declaration), images=images_of(declaration))
+
+    def apply(
+        self,
+        declaration: Declaration,
+        *,
+        engine: object = None,
+        reporter: Reporter | None = None,
+        stop: threading.Event | None = None,
+        settings: Settings | None = None,
+    ) -> Applied:
+        """Plan and apply. `engine` may be a faulty one around this world's."""
+        prepared = self.prepare(declaration)
+        assert not prepared.blocked, prepared.findings
+        return self.run(prepared, declaration, engine=engine, reporter=reporter, stop=stop, settings=settings)
+
+    def run(
+        self,
+        prepared: Prepared,
+        declaration: Declaration,
+        *,
+        engine: object = None,
+        reporter: Reporter | None = None,
+        stop: threading.Event | None = None,
+        settings: Settings | None = None,
+    ) -> Applied:
+        """Apply a plan that was made before."""
+        used = engine or self.engine
+        return apply(
+            prepared.plan,
+            prepared.before,
+            engine=used,
+            slurm=SimulatedSlurm(used, self.machine),
+            owner=prepared.owner,
+            observe_again=lambda: self.observe(declaration),
+            reporter=reporter or Reporter(),
+            settings=settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts),
+            stop=stop,
+        )
+
+    def destroy(self, declaration: Declaration, *clusters: Address) -> Applied:
+        """Destroy clusters, all that are declared unless some are named."""
+        prepared = prepare_destroy(
+            self.engine, self.slurm, clusters or clusters_of(declaration), owner=declaration.name, allow_job_loss=True
+        )
+        assert not prepared.blocked, prepared.findings
+        return self.run(prepared, declaration, settings=Settings(on_failure="stop", parallelism=4))
+
+    def snapshot(self) -> object:
+        """Return everything there is, comparable."""
+        return self.engine.snapshot(), self.machine.memory()
+
+
+def new_world(*, seed: int | None = None, info: EngineInfo = DEFAULT_INFO, image: str = IMAGE) -> World:
+    """Return an engine with nothing but the node image."""
+    machine = SlurmMachine()
+    engine = SimulatedEngine(machine=machine, seed=seed, info=info)
+    labels = {"sind.slurm.version": "26.05.5", IMAGE_LABEL: json.dumps(IMAGE_FACTS)}
+    for reference in sorted({image, *IMAGES}):
+        engine.add_image(reference, labels=labels)
+    engine.add_image("dns:1")
+    for path in HOST_PATHS:
+        engine.host_paths[path] = {}
+    return World(engine, machine, SimulatedSlurm(engine, machine))
+
+
+NO_LIMITS = evolve(DEFAULT_INFO, memory_limit=False, cpu_limit=False, cpuset=False, pids_limit=False)
+"""An engine whose cgroup tree has no controllers, as a private one on a cgroup v1 host."""
