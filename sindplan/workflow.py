@@ -3,9 +3,11 @@
 import secrets
 from collections.abc import Callable, Collection, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from sindplan.engine.port import Engine
+from sindplan.engine.records import Image
+from sindplan.errors import EngineError, SindplanError
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
@@ -100,23 +102,31 @@ def get_images(engine: Engine, declaration: Declaration, before: Observation, sa
         SindplanError: An image cannot be had.
     """
     facts = before.facts()
-    nodes = images_of(declaration)
-    changed = False
-    for reference in sorted({*nodes, *(mesh.dns_image for mesh in lay_out(declaration, facts).meshes)}):
-        known = facts.images.get(reference) or look_up(engine, reference)
-        if known.probed:
-            continue
-        image = engine.image(reference)
-        if image is None:
-            say(f"pulling {reference}")
-            image = engine.pull(reference)
-            changed = True
-        # The DNS server is not asked which Slurm it has.
-        if reference in nodes and not look_up(engine, reference).probed:
+    images = {reference: look_up(engine, reference) for reference in images_of(declaration)}
+    wanting = [reference for reference, known in images.items() if not known.probed]
+    for reference in wanting:
+        image = engine.image(reference) or _pulled(engine, reference, say)
+        if not look_up(engine, reference).probed:
             say(f"looking into {reference}")
             probe_image(engine, reference, image.id, secrets.token_hex(4))
-            changed = True
-    return changed
+        images[reference] = look_up(engine, reference)
+    # Which DNS server there will be depends on what the node images carry; it is not asked which Slurm it has.
+    servers = {mesh.dns_image for mesh in lay_out(declaration, evolve(facts, images={**facts.images, **images})).meshes}
+    missing = sorted(reference for reference in servers if engine.image(reference) is None)
+    for reference in missing:
+        _pulled(engine, reference, say)
+    return bool(wanting or missing)
+
+
+def _pulled(engine: Engine, reference: str, say: Callable[[str], None]) -> Image:
+    say(f"pulling {reference}")
+    try:
+        return engine.pull(reference)
+    except EngineError as error:
+        raise SindplanError(
+            f"The image {reference!r} is not on the engine and could not be pulled: {error.summary}",
+            "Make it (tools/image), load it (docker load), or name another in the state file.",
+        ) from error
 
 
 def prepare_destroy(

@@ -12,6 +12,8 @@ command nor sindplan's own environment yet.
 
 HOST is what DOCKER_HOST holds: unix:///path or tcp://name:port.
 """
+# A script, not a package; what it prints is its answer.
+# ruff: noqa: INP001, T201
 
 import http.client
 import json
@@ -20,66 +22,90 @@ import socket
 import ssl
 import sys
 import urllib.parse
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, BinaryIO
 
 MINIMUM = 28  # writable-cgroups and gateway priorities came with Docker Engine 28
 REPOSITORY = "sindplan-node"
+EX_USAGE = 64
 
 
 class Unfit(Exception):
-    """The engine cannot be used; the text says why."""
+    """The engine cannot be used, or refused; the text says why."""
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
         self.path = path
 
-    def connect(self):
+    def connect(self) -> None:
+        """Connect to the socket instead of to a host and port."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
 
 
-def connection(host, timeout):
+def connection(host: str, timeout: float) -> http.client.HTTPConnection:
+    """Make the connection that HOST asks for; it connects at the first request."""
     scheme, _, rest = host.partition("://")
     if scheme == "unix":
         return UnixConnection(rest, timeout)
     if scheme == "tcp":
         address = urllib.parse.urlsplit(f"//{rest}")
+        name = address.hostname or "localhost"
         if not os.environ.get("DOCKER_TLS_VERIFY"):
-            return http.client.HTTPConnection(address.hostname, address.port or 2375, timeout=timeout)
-        folder = os.environ.get("DOCKER_CERT_PATH", os.path.expanduser("~/.docker"))
-        context = ssl.create_default_context(cafile=f"{folder}/ca.pem")
-        context.load_cert_chain(f"{folder}/cert.pem", f"{folder}/key.pem")
-        return http.client.HTTPSConnection(address.hostname, address.port or 2376, timeout=timeout, context=context)
+            return http.client.HTTPConnection(name, address.port or 2375, timeout=timeout)
+        folder = Path(os.environ.get("DOCKER_CERT_PATH") or "~/.docker").expanduser()
+        context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+        context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+        return http.client.HTTPSConnection(name, address.port or 2376, timeout=timeout, context=context)
     raise Unfit(f"these tools speak to unix:// and tcp:// engines, not to {host}")
 
 
-def call(host, method, path, body=None, timeout=10, headers=None):
-    """One request; returns the body's text. A refusal or no answer at all is raised as Unfit."""
+def call(
+    host: str,
+    method: str,
+    path: str,
+    body: BinaryIO | None = None,
+    timeout: float = 10,
+    headers: dict[str, str] | None = None,
+) -> str:
+    """Make one request and return the text of the answer; a refusal, or no answer at all, is raised."""
     try:
         link = connection(host, timeout)
-        link.request(method, path, body=body, headers=headers or {})
-        answer = link.getresponse()
-        text = answer.read().decode()
+        try:
+            link.request(method, path, body=body, headers=headers or {})
+            answer = link.getresponse()
+            text = answer.read().decode()
+        finally:
+            link.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Unfit(f"no Docker Engine answers at {host}: {error}") from error
-    finally:
-        if "link" in locals():
-            link.close()
-    if answer.status >= 400:
+    if answer.status >= HTTPStatus.BAD_REQUEST:
         raise Unfit(f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {text.strip()}")
     return text
 
 
-def get(host, path):
-    return json.loads(call(host, "GET", path))
+def get(host: str, path: str) -> Any:  # noqa: ANN401, what JSON holds depends on the path
+    """Return the JSON that the engine answers; anything else than an engine is raised."""
+    text = call(host, "GET", path)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Unfit(f"what answers at {host} is no Docker Engine") from error
 
 
-def check(host):
+def check(host: str) -> None:
+    """Print the version of a fit engine, or raise the reason why it is not."""
     version, info = get(host, "/version"), get(host, "/info")
-    number = version.get("Version", "unknown")
-    if not number.partition(".")[0].isdigit() or int(number.partition(".")[0]) < MINIMUM:
+    number = str(version.get("Version", "unknown"))
+    major = number.partition(".")[0]
+    if not major.isdigit() or int(major) < MINIMUM:
         raise Unfit(f"the engine at {host} is version {number}; {MINIMUM} or newer is needed")
     if info.get("CgroupVersion") != "2":
         raise Unfit(f"the engine at {host} uses cgroup v{info.get('CgroupVersion', '?')}; v2 is needed")
@@ -90,33 +116,37 @@ def check(host):
     print(number)
 
 
-def version(host):
+def show_version(host: str) -> None:
+    """Print one line about the engine."""
     info = get(host, "/info")
     running, all_of_them = info["ContainersRunning"], info["Containers"]
     print(f"Docker Engine {info['ServerVersion']}, {running} of {all_of_them} containers running")
 
 
-def ping(host):
+def ping(host: str) -> None:
+    """Raise, unless the engine answers soon."""
     call(host, "GET", "/_ping", timeout=2)
 
 
-def has_containerd(host):
+def has_containerd(host: str) -> None:
+    """Raise, unless the engine can start containers. It asks containerd for its version when it is asked."""
     components = {component["Name"] for component in get(host, "/version").get("Components") or []}
     if "containerd" not in components:
         raise Unfit(f"the engine at {host} has no containerd at the moment")
 
 
-def find_image(host, stamp):
+def find_image(host: str, stamp: str) -> None:
+    """Print the tags of the image with this stamp, or raise."""
     filters = urllib.parse.quote(json.dumps({"label": [f"sindplan.image.stamp={stamp}"]}))
     for image in get(host, f"/images/json?filters={filters}"):
         tags = [tag for tag in image.get("RepoTags") or [] if tag.startswith(f"{REPOSITORY}:")]
         if tags:
             print("\n".join(sorted(tags)))
             return
-    sys.exit(1)
+    raise Unfit(f"no image with stamp {stamp}")
 
 
-def changes(facts, stamp):
+def changes(facts: dict[str, Any], stamp: str) -> list[str]:
     """Dockerfile lines for an imported image. Single quotes keep the JSON as it is: it holds none."""
     compact = json.dumps(facts, separators=(",", ":"), sort_keys=True)
     if "'" in compact:
@@ -131,8 +161,8 @@ def changes(facts, stamp):
     ]
 
 
-def remove_replaced(host):
-    """Images of ours that lost their tags to a newer one. The engine keeps those that a container uses."""
+def remove_replaced(host: str) -> None:
+    """Remove images of ours that lost their tags to a newer one. The engine keeps those that a container uses."""
     filters = urllib.parse.quote(json.dumps({"label": ["sindplan.image.stamp"], "dangling": ["true"]}))
     for image in get(host, f"/images/json?filters={filters}"):
         try:
@@ -141,29 +171,28 @@ def remove_replaced(host):
             continue
 
 
-def import_image(host, tar, facts_file, stamp):
-    with open(facts_file, encoding="utf-8") as file:
-        facts = json.load(file)
+def import_image(host: str, tar: str, facts_file: str, stamp: str) -> None:
+    """Import a root file system, with labels from its facts, and print its two tags."""
+    facts = json.loads(Path(facts_file).read_text(encoding="utf-8"))
     full = facts["slurm_version"]
     short = ".".join(full.split(".")[:2])
     query = [("fromSrc", "-"), ("repo", REPOSITORY), ("tag", full)]
     query += [("changes", line) for line in changes(facts, stamp)]
-    with open(tar, "rb") as body:
-        size = os.fstat(body.fileno()).st_size
-        headers = {"Content-Type": "application/x-tar", "Content-Length": str(size)}
+    with Path(tar).open("rb") as body:
+        headers = {"Content-Type": "application/x-tar", "Content-Length": str(os.fstat(body.fileno()).st_size)}
         answer = call(host, "POST", f"/images/create?{urllib.parse.urlencode(query)}", body, 600, headers)
     # The engine answers 200 first and reports a failure inside the stream of JSON lines.
-    for line in answer.splitlines():
-        if "error" in json.loads(line):
-            raise Unfit(f"import failed: {json.loads(line)['error']}")
+    for line in map(json.loads, answer.splitlines()):
+        if "error" in line:
+            raise Unfit(f"import failed: {line['error']}")
     call(host, "POST", f"/images/{REPOSITORY}:{full}/tag?repo={REPOSITORY}&tag={short}")
     remove_replaced(host)
     print(f"{REPOSITORY}:{short}\n{REPOSITORY}:{full}")
 
 
-COMMANDS = {
+COMMANDS: dict[str, tuple[Callable[..., None], int]] = {
     "check": (check, 1),
-    "version": (version, 1),
+    "version": (show_version, 1),
     "ping": (ping, 1),
     "has-containerd": (has_containerd, 1),
     "find-image": (find_image, 2),
@@ -171,14 +200,16 @@ COMMANDS = {
 }
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
+    """Run one command and return the exit status."""
+    usage = (__doc__ or "").strip()
     if arguments[:1] in (["--help"], ["-h"]):
-        print(__doc__.strip())
+        print(usage)
         return 0
-    function, count = COMMANDS.get(arguments[0] if arguments else "", (None, 0))
-    if function is None or len(arguments) - 1 != count:
-        print(__doc__.strip(), file=sys.stderr)
-        return 64
+    function, count = COMMANDS.get(arguments[0] if arguments else "", (ping, -1))
+    if len(arguments) - 1 != count:
+        print(usage, file=sys.stderr)
+        return EX_USAGE
     try:
         function(*arguments[1:])
     except Unfit as error:

@@ -79,7 +79,7 @@ end_leftovers() {
   mkdir -p "$DIR/cgroup"
   # shellcheck disable=SC2016  # $1 and $2 are the inner shell's
   unshare --mount --propagation private sh -c '
-    mount -t cgroup2 cgroup2 "$1" && [ ! -d "$1$2" ] || find "$1$2" -depth -type d -exec rmdir {} +' \
+    mount -t cgroup2 cgroup2 "$1" -o nsdelegate && [ ! -d "$1$2" ] || find "$1$2" -depth -type d -exec rmdir {} +' \
     sh "$DIR/cgroup" "$CGROUP" 2>/dev/null || true
   rmdir "$DIR/cgroup"
 }

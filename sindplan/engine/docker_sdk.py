@@ -132,7 +132,7 @@ class DockerEngine:
 
     def create_network(self, spec: NetworkSpec) -> str:
         """Create a network and return its id."""
-        return self._created("create_network", spec.name, "/networks/create", creation.network_body(spec))
+        return self._created("create_network", spec.name, "/networks/create", json=creation.network_body(spec))
 
     def remove_network(self, network: str) -> None:
         """Remove a network."""
@@ -198,7 +198,7 @@ class DockerEngine:
     def create_container(self, spec: ContainerSpec) -> str:
         """Create a container with all its networks and return its id."""
         body = creation.container_body(spec)
-        return self._created("create_container", spec.name, "/containers/create", body, query={"name": spec.name})
+        return self._created("create_container", spec.name, "/containers/create", json=body, query={"name": spec.name})
 
     def start(self, container: str) -> None:
         """Start a container."""
@@ -305,8 +305,8 @@ class DockerEngine:
     def _delete(self, verb: str, name: str, template: str, **more: Unpack[Options]) -> None:
         self._transport.send(self._call(verb, name, "DELETE", template, **more))
 
-    def _created(self, verb: str, name: str, path: str, body: creation.Json, **more: Unpack[Options]) -> str:
-        return str(self._transport.ask(self._call(verb, name, "POST", path, json=body, **more))["Id"])
+    def _created(self, verb: str, name: str, path: str, **more: Unpack[Options]) -> str:
+        return str(self._transport.ask(self._call(verb, name, "POST", path, **more))["Id"])
 
 
 def _is_missing_path(error: EngineRefused) -> bool:

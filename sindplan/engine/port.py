@@ -67,10 +67,17 @@ class Engine(Protocol):
         """Create a bridge (or config-only) network and return its id. `Conflict` when the name is taken."""
 
     def remove_network(self, network: str) -> None:
-        """Remove a network by id. `Conflict` while containers are on it, `NotFound` when it is gone."""
+        """Remove a network by id. `Conflict` while running containers are on it, `NotFound` when it is gone.
+
+        Others do not keep it. One that never ran takes a later network of the same name; one that ran cannot start again.
+        """
 
     def connect(self, network: str, container: str, address: str = "", gw_priority: int = 0) -> None:
-        """Put a container on a network. `Conflict` when it is there already."""
+        """Put a container on a network. `Conflict` when it is there already.
+
+        A refusal may leave the wish with a running container (an endpoint without an address), and its next start then fails by
+        it: `disconnect` takes it back.
+        """
 
     def disconnect(self, network: str, container: str) -> None:
         """Take a container off a network, running or not. Not being on it is success."""
@@ -84,7 +91,10 @@ class Engine(Protocol):
     # Containers
 
     def create_container(self, spec: ContainerSpec) -> str:
-        """Create a container with all its networks in one call and return its id. `Conflict` when the name is taken."""
+        """Create a container with all its networks in one call and return its id. `Conflict` when the name is taken.
+
+        That a network is missing, an address taken, a device or the program not there shows only at the start.
+        """
 
     def start(self, container: str) -> None:
         """Start a container; one that runs already is success."""

@@ -130,8 +130,10 @@ class ContainerSpec:
     Attributes:
         endpoints: In order; the first is the network mode. Docker Engine API v1.48 for `gw_priority`.
         tmpfs: Mount point to options.
-        cpus: Whole CPUs, sent as CPU period and quota (`NanoCPUs` cannot be changed to a quota later); None for no limit.
-        memory: Bytes for memory and for memory with swap (no swap); None for no limit.
+        cpus: Whole CPUs, sent as CPU period and quota (`NanoCPUs` cannot be changed to a quota later, and is refused without a
+            CPU controller); None for no limit. May be more than the host has.
+        memory: Bytes for memory and for memory with swap (no swap); None for no limit. At least 6 MiB on every engine. An engine
+            without the controller (`EngineInfo`) takes either limit and drops it: it is observed as None.
         shm_size: Bytes of /dev/shm; None for Docker's default.
         extra_hosts: `name:address` lines.
         init: Whether Docker puts its own init in front.

@@ -79,9 +79,13 @@ def write(run: Run, action: Action) -> None:
     (change,) = action.changes
     key = change.after
     assert isinstance(key, Key)
+    controller = run.id(key.cluster / "node/controller")
+    if run.engine.has_file(controller, MUNGE):
+        # The volume had outlived all containers that could show it.
+        return
     folder = MUNGE.rpartition("/")[0]
     run.engine.put_files(
-        run.id(key.cluster / "node/controller"),
+        controller,
         [
             Entry(path=folder, kind="dir", mode=0o700, uid=key.uid, gid=key.gid),
             Entry(path=MUNGE, content=secrets.token_bytes(MUNGE_BYTES), mode=0o400, uid=key.uid, gid=key.gid),

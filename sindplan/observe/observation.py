@@ -56,9 +56,10 @@ class Observation:
                     unknown.add(cluster.address / "service" / short)
             if cluster.view is None:
                 unknown.add(cluster.address / "slurm")
-            if cluster.files is None:
+            # Without any node the volumes cannot be looked into; what is wanted there is written, or found, then.
+            if cluster.files is None and cluster.nodes:
                 unknown.add(cluster.address / "file")
-            if cluster.munge_key is None:
+            if cluster.munge_key is None and cluster.nodes:
                 unknown.add(cluster.address / "key")
         return unknown
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from attrs import field, frozen
@@ -44,37 +45,37 @@ class Stage:
         """Return an address in `subnet(number)`."""
         return self.subnet(number).removesuffix("0/24") + str(last)
 
-    def network(self, base: str = "net", **more: object) -> str:
+    def network(self, base: str = "net", **more: Any) -> str:
         """Create a network and return its id."""
         return self.engine.create_network(self.network_spec(base, **more))
 
-    def network_spec(self, base: str = "net", **more: object) -> NetworkSpec:
+    def network_spec(self, base: str = "net", **more: Any) -> NetworkSpec:
         """Return the spec of a network."""
-        return NetworkSpec(name=self.name(base), labels=self.labels, **more)  # type: ignore[arg-type]
+        return NetworkSpec(name=self.name(base), labels=self.labels, **more)
 
-    def spec(self, base: str = "one", **more: object) -> ContainerSpec:
+    def spec(self, base: str = "one", **more: Any) -> ContainerSpec:
         """Return the spec of a container that sleeps, unless told otherwise."""
         values = {"image": self.image, "labels": self.labels, "entrypoint": SLEEP} | more
-        return ContainerSpec(name=self.name(base), **values)  # type: ignore[arg-type]
+        return ContainerSpec(name=self.name(base), **values)
 
-    def container(self, base: str = "one", **more: object) -> str:
+    def container(self, base: str = "one", **more: Any) -> str:
         """Create a container and return its id."""
         return self.engine.create_container(self.spec(base, **more))
 
-    def running(self, base: str = "one", **more: object) -> str:
+    def running(self, base: str = "one", **more: Any) -> str:
         """Create and start a container and return its id."""
         container = self.container(base, **more)
         self.engine.start(container)
         return container
 
-    def place(self, base: str = "net", **more: object) -> Endpoint:
+    def place(self, base: str = "net", **more: Any) -> Endpoint:
         """Return an endpoint on a network of this test."""
-        return Endpoint(network=self.name(base), **more)  # type: ignore[arg-type]
+        return Endpoint(network=self.name(base), **more)
 
-    def volume(self, base: str, target: str, **more: object) -> Mount:
+    def volume(self, base: str, target: str, **more: Any) -> Mount:
         """Return a mount of a volume of this test, without copy-up unless told otherwise."""
         values = {"no_copy": True} | more
-        return Mount(target=target, kind="volume", source=self.name(base), **values)  # type: ignore[arg-type]
+        return Mount(target=target, kind="volume", source=self.name(base), **values)
 
     def clean(self) -> None:
         """Remove everything that carries this test's label or name."""

@@ -1,0 +1,83 @@
+"""Faults by number: an engine whose Nth change fails, before or after it took effect."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Literal
+
+from sindplan.engine.port import Engine
+from sindplan.errors import EngineRefused, EngineTimeout
+
+# The port's verbs that change the engine, and so can fail half way.
+MUTATING = frozenset(
+    {
+        "connect",
+        "create_container",
+        "create_network",
+        "create_volume",
+        "disconnect",
+        "execute",
+        "kill",
+        "pause",
+        "pull",
+        "put_files",
+        "remove_container",
+        "remove_network",
+        "remove_volume",
+        "rename",
+        "start",
+        "stop",
+        "unpause",
+        "update_limits",
+    }
+)
+
+Mode = Literal["before", "after", "timeout", "timeout-before"]
+
+
+class FaultyEngine:
+    """Delegates to an engine and fails its mutating call number `fail_at`, counted from 1; later ones go on.
+
+    `before`: refused with 500, nothing was done. `after`: refused with 500 although it was done. `timeout`: done, but no answer came.
+    `timeout-before`: not done, and no answer came. `calls` lists the mutating calls as `(verb, first argument)`; a spec is listed by its
+    name. With `fail_at` 0 it only counts. `verbs` limits which verbs count.
+    """
+
+    def __init__(
+        self, engine: Engine, fail_at: int = 0, mode: Mode = "before", verbs: frozenset[str] = MUTATING
+    ) -> None:
+        self.engine = engine
+        self.fail_at = fail_at
+        self.mode = mode
+        self.verbs = verbs
+        self.calls: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+
+    def _perform(self, verb: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if verb not in self.verbs:
+            return call(*args, **kwargs)
+        about = next(iter((*args, *kwargs.values())), "")
+        name = str(getattr(about, "name", about))
+        with self._lock:
+            self.calls.append((verb, name))
+            failing = len(self.calls) == self.fail_at
+        if not failing:
+            return call(*args, **kwargs)
+        if self.mode in ("after", "timeout"):
+            call(*args, **kwargs)
+        if self.mode in ("timeout", "timeout-before"):
+            raise EngineTimeout(f"injected: no answer to {verb} {name!r}")
+        raise EngineRefused(verb, name, 500, f"injected: {self.mode}")
+
+
+def _delegate(verb: str) -> Callable[..., Any]:
+    def delegated(self: FaultyEngine, *args: Any, **kwargs: Any) -> Any:
+        return self._perform(verb, getattr(self.engine, verb), *args, **kwargs)
+
+    delegated.__name__ = verb
+    return delegated
+
+
+# Generated from the port, so that a new verb cannot be forgotten.
+VERBS = tuple(name for name, value in vars(Engine).items() if callable(value) and not name.startswith("_"))
+for _verb in VERBS:
+    setattr(FaultyEngine, _verb, _delegate(_verb))

@@ -1,0 +1,150 @@
+"""Golden plans: for each folder below `golden`, what is there, what is declared, and the whole plan as text.
+
+    before.toml   applied first, on the simulated engine (left out: nothing was applied)
+    scene.txt     what happens then, one line each: `what` or `what: to whom` (see SCENES, and tests/edits.py)
+    after.toml    what is planned
+    plan.txt      privileges, the plan as people read it, its findings, and the graph: number, what it waits for, action
+
+`pytest --update-golden tests/test_golden.py` writes the plans anew.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from ClusterShell.RangeSet import RangeSet
+
+from sindplan.engine.records import Endpoint, Network, NetworkSpec
+from sindplan.kinds import labels
+from sindplan.model import names
+from sindplan.model.declaration import Declaration
+from sindplan.plan.plan import Plan
+from sindplan.render.text import render_text
+from sindplan.slurm.files import CONFIG, NODES_FILE
+from sindplan.statefile import read
+from sindplan.workflow import Prepared
+from tests.edits import DAMAGE, MESH_DAMAGE
+from tests.world import NO_LIMITS, World, new_world
+
+GOLDEN = Path(__file__).parent / "golden"
+LIMITLESS = "the engine holds no limits"
+
+
+def _add_job(world: World, container: str) -> None:
+    realm, cluster, short = _node(world, container)
+    world.machine.submit(names.container(realm, cluster, names.CONTROLLER), short, "17")
+
+
+def _add_guest(world: World, container: str) -> None:
+    """Add a worker as sind does: its container without a label of ours, its line, and a new partition line."""
+    realm, cluster, short = container.split("-", 2)
+    model = world.engine.inspect_container(names.container(realm, cluster, "worker-0"))
+    assert model is not None
+    made = world.engine.create_container(
+        evolve(
+            model.spec,
+            name=container,
+            hostname=short,
+            labels=labels.node(realm, cluster, short, host_path="", mount_path="/data"),
+            endpoints=(Endpoint(network=names.network(realm, cluster)), Endpoint(network=names.mesh_network(realm))),
+        )
+    )
+    world.engine.start(made)
+    controller = names.container(realm, cluster, names.CONTROLLER)
+    path = f"{CONFIG}/{NODES_FILE}"
+    text = (world.engine.read(controller, path) or b"").decode()
+    *kept, partition = text.splitlines()
+    partition = partition.replace(" Default=", f",{short} Default=")
+    line = f"NodeName={short} CPUs=2 RealMemory=1024 State=UNKNOWN"
+    world.engine.write(controller, path, "\n".join([*kept, line, partition, ""]).encode())
+
+
+def _add_volume(world: World, name: str) -> None:
+    world.engine.create_volume(name, {"made-by": "somebody else"})
+
+
+def _add_network(world: World, name: str) -> None:
+    world.engine.create_network(NetworkSpec(name=name, labels={}, config_only=True))
+
+
+def _strip_image(world: World, reference: str) -> None:
+    world.engine.add_image(reference)
+
+
+SCENES: Mapping[str, Callable[[World, str], None]] = {
+    **DAMAGE,
+    **MESH_DAMAGE,
+    "a job runs": _add_job,
+    "sind adds a worker": _add_guest,
+    "somebody makes a volume": _add_volume,
+    "somebody makes a network": _add_network,
+    "an image says nothing of itself": _strip_image,
+    LIMITLESS: lambda _, __: None,
+}
+
+
+def _node(world: World, container: str) -> tuple[str, str, str]:
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    return found.labels[labels.REALM], found.labels[labels.CLUSTER], found.spec.hostname
+
+
+@pytest.mark.parametrize("case", sorted(path.name for path in GOLDEN.iterdir()))
+def test_the_plan_is_the_golden_one(
+    case: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # What an earlier probe found of an image is remembered below it.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    golden = GOLDEN / case / "plan.txt"
+
+    found = written(_prepared(GOLDEN / case))
+
+    if request.config.getoption("--update-golden"):
+        golden.write_text(found, encoding="utf-8")
+    assert found == golden.read_text(encoding="utf-8")
+
+
+def _prepared(folder: Path) -> Prepared:
+    scene = _scene(folder / "scene.txt")
+    world = new_world(seed=1, **({"info": NO_LIMITS} if (LIMITLESS, "") in scene else {}))
+    if (before := folder / "before.toml").exists():
+        _apply(world, read([before]))
+    for what, whom in scene:
+        SCENES[what](world, whom)
+    return world.prepare(read([folder / "after.toml"]))
+
+
+def _apply(world: World, declaration: Declaration) -> None:
+    assert world.apply(declaration).outcome.complete
+
+
+def _scene(file: Path) -> list[tuple[str, str]]:
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return [(what, whom.strip()) for what, _, whom in (line.partition(":") for line in lines if line)]
+
+
+def written(prepared: Prepared) -> str:
+    """Return everything a plan is as text."""
+    return "".join(f"{line}\n" for line in _lines(prepared))
+
+
+def _lines(prepared: Prepared) -> Iterator[str]:
+    yield from (f"! {privilege}" for privilege in prepared.privileges)
+    yield from render_text(prepared.plan).splitlines()
+    for finding in prepared.findings:
+        yield ""
+        yield f"{finding.severity.value}: {finding.check}"
+        yield f"    {finding.what}"
+        if finding.fix:
+            yield f"    {finding.fix}"
+    if prepared.plan.actions:
+        yield ""
+        yield from _graph(prepared.plan)
+
+
+def _graph(plan: Plan) -> Iterator[str]:
+    numbers = {action.id: number for number, action in enumerate(plan.actions, 1)}
+    for action in plan.actions:
+        needs = RangeSet.fromlist([str(numbers[name]) for name in action.needs])
+        yield f"#{numbers[action.id]:<2} [{needs}] {action.id}"
