@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from attrs import evolve, field, frozen
 
 from sindplan.engine.port import Engine
-from sindplan.engine.records import Image
+from sindplan.engine.records import EngineInfo, Image
 from sindplan.errors import EngineError, SindplanError
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.registry import KINDS, desired
@@ -14,7 +14,7 @@ from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.layout import Layout, images_of, lay_out
-from sindplan.model.resource import FieldChange, State
+from sindplan.model.resource import State
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.probes import probe_image
@@ -45,6 +45,11 @@ class Prepared:
     findings: tuple[Finding, ...] = ()
     privileges: tuple[str, ...] = ()
     drain_timeouts: Mapping[Address, int] = field(factory=dict)
+
+    @property
+    def engine(self) -> EngineInfo:
+        """The engine that the plan is about."""
+        return self.before.inventory.engine
 
     @property
     def blocked(self) -> bool:
@@ -154,7 +159,9 @@ def prepare_destroy(
         foreign = owners - {owner} if owner else owners & {""}
         for other in sorted(foreign):
             whose = f"belongs to the declaration named {other!r}" if other else "was not made by sindplan"
-            findings.append(Finding("ownership", f"{address} {whose}; it is left alone.", "Name only your own clusters."))
+            findings.append(
+                Finding("ownership", f"{address} {whose}; it is left alone.", "Name only your own clusters.")
+            )
         record = observed.state.get(address / "record")
         if isinstance(record, ClusterRecord) and record.protected:
             findings.append(
@@ -169,11 +176,11 @@ def prepare_destroy(
         if jobs:
             text = f"{cluster.address} runs the jobs {', '.join(jobs)}; they would be lost."
             findings.append(
-                warning("jobs", text) if allow_job_loss else Finding("jobs", text, "Wait for them, or say --allow-job-loss.")
+                warning("jobs", text)
+                if allow_job_loss
+                else Finding("jobs", text, "Wait for them, or say --allow-job-loss.")
             )
-    return Prepared(
-        owner=owner, plan=plan, before=before, clusters=tuple(sorted(clusters)), findings=tuple(findings)
-    )
+    return Prepared(owner=owner, plan=plan, before=before, clusters=tuple(sorted(clusters)), findings=tuple(findings))
 
 
 def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> bool:
@@ -206,7 +213,7 @@ def _reasons(wanted: State, seen: State) -> Reason:
     }
     recorded = {address.scope for address, resource in seen.items() if isinstance(resource, ClusterRecord)}
 
-    def reason(address: Address, operation: Operation, fields: tuple[FieldChange, ...]) -> str:
+    def reason(address: Address, operation: Operation) -> str:
         resource = wanted.get(address) or seen[address]
         scope = scope_of(address, resource)
         drifted = scope in same

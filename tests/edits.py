@@ -72,9 +72,7 @@ def _edit_configuration(world: World, container: str) -> None:
 def _leave_the_network(world: World, container: str) -> None:
     found = world.engine.inspect_container(container)
     assert found is not None
-    world.engine.disconnect(
-        names.network(found.labels[labels.REALM], found.labels[labels.CLUSTER]), container
-    )
+    world.engine.disconnect(names.network(found.labels[labels.REALM], found.labels[labels.CLUSTER]), container)
 
 
 DAMAGE: Mapping[str, Callable[[World, str], None]] = {

@@ -45,9 +45,7 @@ def command(
             prepared,
             engine,
             slurm,
-            observe_again=lambda: observe(
-                engine, slurm, clusters_of(declaration), images=images_of(declaration)
-            ),
+            observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),
             consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged),
             on_failure=on_failure,
             parallelism=parallelism,

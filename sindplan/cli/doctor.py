@@ -22,10 +22,7 @@ def command(format_: str) -> int:
     findings = check_host(info, read_machine(info))
     blocked = any(finding.severity is Severity.BLOCKS for finding in findings)
     if format_ == "json":
-        rows = [
-            {"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix}
-            for f in findings
-        ]
+        rows = [{"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix} for f in findings]
         click.echo(json.dumps(rows, indent=2))
     else:
         output.data(f"Docker {info.version} (API {info.api_version}) at {info.address}")

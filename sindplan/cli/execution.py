@@ -66,6 +66,7 @@ def execute_prepared(
     wait: int,
 ) -> int:
     """Show a plan, ask, execute it; return the exit status."""
+    output.engine(prepared.engine)
     for privilege in prepared.privileges:
         output.data(f"! {privilege}")
     output.data(render_text(prepared.plan))

@@ -33,10 +33,12 @@ _COMMANDS = {
 class _Commands(click.Group):
     """A group that imports a command when it is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the commands in the order of the help."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Return a command, importing its module."""
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"sindplan.cli.{_COMMANDS[cmd_name]}").command

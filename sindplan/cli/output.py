@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import click
 
+from sindplan.engine.records import EngineInfo
 from sindplan.errors import ApplyFailed, DeclarationInvalid, NodeFailed, SindplanError
 from sindplan.execute.reporter import Reporter
 from sindplan.plan.plan import Action, Plan
@@ -88,6 +89,11 @@ def error(problem: SindplanError) -> None:
         say(f"  {escaped(problem.fix)}")
 
 
+def engine(info: EngineInfo) -> None:
+    """Say which engine it is."""
+    say(f"Docker {escaped(info.version)} at {escaped(info.address)}")
+
+
 def findings(found: Iterable[Finding]) -> None:
     """Print findings: first those that block."""
     for finding in sorted(found, key=lambda finding: finding.severity is Severity.WARNS):
@@ -108,7 +114,7 @@ class Progress(Reporter):
         """Say what was done and how long it took."""
         say(f"{_where(action)}: {_STEPS[action.step]} done after {seconds:.1f}s")
 
-    def failed(self, action: Action, error: SindplanError) -> None:
+    def failed(self, action: Action, error: SindplanError) -> None:  # noqa: ARG002 - told at the end
         """Say what failed, at once; the summary at the end says it whole."""
         say(_styled(f"{_where(action)}: {_STEPS[action.step]} failed", "red", err=True))
 

@@ -24,6 +24,7 @@ def command(paths: tuple[Path, ...], detailed_exitcode: bool, no_probe: bool) ->
         prepared = prepare(engine, slurm, declaration, probe=not no_probe)
     finally:
         engine.close()
+    output.engine(prepared.engine)
     if no_probe:
         output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
     for privilege in prepared.privileges:

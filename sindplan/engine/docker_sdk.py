@@ -124,6 +124,12 @@ class DockerEngine:
             return False
         return True
 
+    def processes(self, container: str) -> tuple[str, ...]:
+        """Return the program names of a container's processes."""
+        # Docker wants the pid among the columns, to sort by.
+        found = self._get("processes", container, "/containers/{}/top", ps_args="-eo pid,comm")
+        return tuple(sorted(row[1] for row in found["Processes"]))
+
     def logs(self, container: str, tail: int = 50) -> str:
         """Return the last lines a container printed, of both streams."""
         return self._processes.logs(container, tail)

@@ -14,10 +14,12 @@ A container's spec is read back equal to the one it was created from, as far as 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from ipaddress import ip_network
 from typing import Any
 
 from sindplan.engine.creation import CPU_PERIOD
 from sindplan.engine.records import (
+    DEFAULT_POOLS,
     Container,
     ContainerSpec,
     ContainerSummary,
@@ -31,6 +33,7 @@ from sindplan.engine.records import (
 
 Json = Mapping[str, Any]
 
+IPV4 = 4
 DEFAULT_SHM = 64 * 1024 * 1024
 
 
@@ -49,7 +52,14 @@ def engine_info(address: str, info: Json, version: Json) -> EngineInfo:
         cpu_limit=bool(info.get("CpuCfsQuota")),
         cpuset=bool(info.get("CPUSet")),
         pids_limit=bool(info.get("PidsLimit")),
+        address_pools=_pools(info.get("DefaultAddressPools") or ()),
     )
+
+
+def _pools(pools: Sequence[Json]) -> int:
+    """Return how many IPv4 networks of the size given the pools hold; the built-in number when none are set."""
+    sizes = [(ip_network(pool["Base"]), pool["Size"]) for pool in pools]
+    return sum(2 ** (size - base.prefixlen) for base, size in sizes if base.version == IPV4) or DEFAULT_POOLS
 
 
 def summary(line: Json) -> ContainerSummary:

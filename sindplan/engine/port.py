@@ -58,6 +58,12 @@ class Engine(Protocol):
     def has_file(self, container: str, path: str) -> bool:
         """Say whether something is at `path`, without reading it."""
 
+    def processes(self, container: str) -> tuple[str, ...]:
+        """Return the program names of a container's processes, sorted, each as the kernel has it (ps(1), `comm`).
+
+        Needs no command in the container, and is several times cheaper than one. `Conflict` when it does not run.
+        """
+
     def logs(self, container: str, tail: int = 50) -> str:
         """Return the last lines a container printed."""
 

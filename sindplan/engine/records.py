@@ -8,6 +8,10 @@ from attrs import field, frozen
 ContainerState = Literal["created", "running", "paused", "restarting", "removing", "exited", "dead"]
 
 
+DEFAULT_POOLS = 31
+"""Networks that Docker's built-in address pools hold, docker0 included (moby, ipamutils)."""
+
+
 @frozen(kw_only=True)
 class EngineInfo:
     """The engine's own account of itself (`GET /info`, `GET /version`).
@@ -22,6 +26,7 @@ class EngineInfo:
         cpus: CPUs of the host.
         memory: Memory of the host, bytes.
         memory_limit, cpu_limit, cpuset, pids_limit: Whether the engine can hold such limits.
+        address_pools: How many networks its address pools hold.
     """
 
     engine_id: str
@@ -36,6 +41,7 @@ class EngineInfo:
     cpu_limit: bool
     cpuset: bool
     pids_limit: bool
+    address_pools: int = DEFAULT_POOLS
 
     @property
     def local(self) -> bool:

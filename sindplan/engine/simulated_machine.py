@@ -31,6 +31,9 @@ class Machine(Protocol):
     def execute(self, container: Container, command: Sequence[str], user: str) -> Executed:
         """Play a command in a running container."""
 
+    def processes(self, container: Container) -> Sequence[str]:
+        """Return the program names of what runs."""
+
     def output(self, container: Container) -> Sequence[str]:
         """Return the lines printed since the last start, also of one that has ended."""
 
@@ -64,6 +67,11 @@ class PlainMachine:
         """Run a command; a `sleep` takes no time."""
         result, _ = self._run(container, command)
         return result
+
+    def processes(self, container: Container) -> Sequence[str]:
+        """Return its only process, and Docker's init in front of it."""
+        words = (*(container.spec.entrypoint or ()), *(container.spec.command or ()))
+        return [*(["docker-init"] if container.spec.init else []), *(word.rpartition("/")[2] for word in words[:1])]
 
     def output(self, container: Container) -> Sequence[str]:
         """Return what `started` printed."""

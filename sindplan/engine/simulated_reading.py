@@ -83,6 +83,12 @@ class Reading(World):
         return self._view(self._container("has_file", container)).find(path) is not None
 
     @locked
+    def processes(self, container: str) -> tuple[str, ...]:
+        """Return the program names of a container's processes."""
+        found = self._running("processes", container)
+        return tuple(sorted(self._machine.processes(found.record())))
+
+    @locked
     def logs(self, container: str, tail: int = 50) -> str:
         """Return the last lines a container printed."""
         found = self._container("logs", container)

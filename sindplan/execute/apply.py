@@ -106,7 +106,11 @@ def _scopes_to_restore(plan: Plan, outcome: Outcome) -> frozenset[Address]:
     meshes = {
         Address((scope.realm, MESH))
         for scope in failed
-        if all(other in failed for action in plan.actions if (other := action.scope).realm == scope.realm and other.cluster != MESH)
+        if all(
+            other in failed
+            for action in plan.actions
+            if (other := action.scope).realm == scope.realm and other.cluster != MESH
+        )
     }
     return frozenset({scope for scope in failed if scope.cluster != MESH} | meshes)
 

@@ -60,9 +60,7 @@ KIND = Kind(
         Step(
             "network.remove",
             Phase.REMOVE,
-            after=(
-                After("node.remove", Where.NEEDING),
-            ),
+            after=(After("node.remove", Where.NEEDING),),
         ),
     ),
 )
@@ -95,7 +93,7 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                     pinned=bool(cluster.network.ip_range),
                     relay=cluster.relay_connected,
                     labels=labels.said(cluster.network.labels, labels.network("", "")),
-                        id=cluster.network.id,
+                    id=cluster.network.id,
                     run=cluster.network.labels.get(labels.RUN, ""),
                 ),
             )

@@ -61,12 +61,13 @@ class Node(Resource):
 
     name: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
-    made: bool = field(default=True, metadata=IN_PLACE)
-    power: Power = field(metadata=IN_PLACE)
+    # In the order in which changes are made: a node is started with what it needs.
+    networks: Mapping[str, str] = field(metadata=IN_PLACE)
     cpus: int | None = field(metadata=IN_PLACE)
     memory: int | None = field(metadata=IN_PLACE)
+    made: bool = field(default=True, metadata=IN_PLACE)
+    power: Power = field(metadata=IN_PLACE)
     tmp_size: str = field(metadata=REPLACE)
-    networks: Mapping[str, str] = field(metadata=IN_PLACE)
     mounts: tuple[Mount, ...] = field(metadata=REPLACE)
     security_opt: tuple[str, ...] = field(metadata=REPLACE)
     labels: Mapping[str, str] = field(metadata=REPLACE)
@@ -116,9 +117,11 @@ _START = Step(
         After("service.reconfigure", Where.CLUSTER),
     ),
 )
+_CONNECT = Step("node.connect", after=(After("network.create", Where.NEEDED),))
 JOIN = Step(
     "node.join",
     after=(
+        After("node.connect", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
@@ -136,7 +139,7 @@ KIND = Kind(
         "power": (_START, JOIN),
         "cpus": (Step("node.limit"),),
         "memory": (Step("node.limit"),),
-        "networks": (Step("node.connect", after=(After("network.create", Where.NEEDED),)),),
+        "networks": (_CONNECT, JOIN),
     },
     delete=(Step("node.remove", Phase.REMOVE),),
 )

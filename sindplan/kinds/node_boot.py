@@ -53,9 +53,7 @@ def boot_entries(
     entries = [
         Entry(path="/etc/ssh/ssh_host_ed25519_key", content=host_key.private, mode=0o600),
         Entry(path="/etc/ssh/ssh_host_ed25519_key.pub", content=f"{host_key.public}\n".encode()),
-        Entry(
-            path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=b"HostKey /etc/ssh/ssh_host_ed25519_key\n"
-        ),
+        Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=b"HostKey /etc/ssh/ssh_host_ed25519_key\n"),
         Entry(path="/root/.ssh", kind="dir", mode=0o700),
         Entry(path="/root/.ssh/authorized_keys", content=f"{relay_key.strip()}\n".encode(), mode=0o600),
         # Every container of an image would have the image's.

@@ -58,9 +58,7 @@ def _pinned(spec: NetworkSpec, pin: Pin) -> NetworkSpec:
     if not dns:
         # Too small to spare half of it; sind leaves such a mesh unpinned too.
         return spec
-    return evolve(
-        spec, ip_range=network.lower_half(spec.subnet), labels={**spec.labels, labels.DNS_ADDRESS: dns}
-    )
+    return evolve(spec, ip_range=network.lower_half(spec.subnet), labels={**spec.labels, labels.DNS_ADDRESS: dns})
 
 
 def _made(run: Run, network_id: str) -> Network:

@@ -70,4 +70,3 @@ class Run:
 
 
 Perform = Callable[[Run, Action], None]
-

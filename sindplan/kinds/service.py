@@ -53,8 +53,12 @@ KIND = Kind(
     name="service",
     resource=Service,
     update={
-        "active": (Step("service.start", after=(After("node.start", Where.NEEDED), After("file.write", Where.CLUSTER))),),
-        "config": (Step("service.reconfigure", after=(After("file.write", Where.CLUSTER), After("service.start", Where.SAME))),),
+        "active": (
+            Step("service.start", after=(After("node.start", Where.NEEDED), After("file.write", Where.CLUSTER))),
+        ),
+        "config": (
+            Step("service.reconfigure", after=(After("file.write", Where.CLUSTER), After("service.start", Where.SAME))),
+        ),
     },
 )
 

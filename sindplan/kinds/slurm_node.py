@@ -54,9 +54,14 @@ KIND = Kind(
     name="slurm",
     resource=SlurmNode,
     create=(JOIN,),
-    update={"state": (Step("slurm.resume", after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER))),)},
+    update={
+        "state": (
+            Step("slurm.resume", after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER))),
+        )
+    },
     delete=(Step("slurm.drain"),),
 )
+
 
 def address_of(cluster: Address, short: str) -> Address:
     """Return the address of Slurm's record of a worker."""

@@ -14,9 +14,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key by which `worker-2` comes before `worker-10`."""
-    return tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(text) if part
-    )
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(text) if part)
 
 
 @total_ordering
@@ -62,8 +60,8 @@ class Address:
 
     @property
     def kind(self) -> str:
-        """The word after the cluster: network, volume, node, …"""
-        return self.parts[2] if len(self.parts) > 2 else ""
+        """The word after the cluster, such as `network` or `node`; empty for a cluster itself."""
+        return "".join(self.parts[2:3])
 
     @property
     def name(self) -> str:

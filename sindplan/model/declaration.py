@@ -85,7 +85,9 @@ class Api(NodeOptions):
 class WorkerGroup(NodeOptions):
     """A named group of equal workers, either `count` of them or explicit `nodes`."""
 
-    count: int | None = field(default=None, metadata=about("How many workers; 1 unless `nodes` names them, 0 for none."))
+    count: int | None = field(
+        default=None, metadata=about("How many workers; 1 unless `nodes` names them, 0 for none.")
+    )
     nodes: str | None = field(default=None, metadata=about('Explicit workers as a node set, such as "worker-[8-9]".'))
     managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
     power: Power | None = field(default=None, metadata=about("Whether the nodes run.", later="power"))
@@ -177,12 +179,16 @@ class Cluster:
     controller_users: bool = field(
         default=False, metadata=about("Users on the controllers under client_ids.", later="identity")
     )
-    subnet: str | None = field(default=None, metadata=about("IPv4 subnet of the cluster's network; Docker's choice unless set."))
+    subnet: str | None = field(
+        default=None, metadata=about("IPv4 subnet of the cluster's network; Docker's choice unless set.")
+    )
     storage: Storage = field(factory=Storage, metadata=about("The data folder."))
     prevent_destroy: bool = field(default=False, metadata=about("Refuse every plan that would destroy the cluster."))
     managed: bool = field(default=True, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
     pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
-    follow_tag: bool = field(default=False, metadata=about("Replace nodes when a tag moves.", later="rolling replacement"))
+    follow_tag: bool = field(
+        default=False, metadata=about("Replace nodes when a tag moves.", later="rolling replacement")
+    )
     power: Power = field(default="on", metadata=about("Whether the cluster runs.", later="power"))
     drain_timeout: Seconds = field(
         default=DRAIN_TIMEOUT, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")

@@ -187,9 +187,7 @@ def assign_workers(groups: Mapping[str, WorkerGroup], members: Mapping[str, Memb
         for index in map(names.worker_index, NodeSet(spec.nodes, resolver=RESOLVER_NOGROUP))
         if index is not None
     }
-    present = {
-        index: member for short, member in members.items() if (index := names.worker_index(short)) is not None
-    }
+    present = {index: member for short, member in members.items() if (index := names.worker_index(short)) is not None}
     taken = set(assigned) | set(present)
     for group in sorted((name for name, spec in groups.items() if spec.nodes is None), key=natural):
         count = _first(groups[group].count, 1)

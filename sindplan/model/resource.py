@@ -22,8 +22,8 @@ class Cost(Enum):
     """Not compared: chosen at creation and without meaning later, or not to be had from the engine."""
 
 
-def _mark(cost: Cost, sensitive: bool = False) -> dict[str, Any]:
-    return {"cost": cost, "sensitive": sensitive}
+def _mark(cost: Cost) -> dict[str, Any]:
+    return {"cost": cost}
 
 
 IN_PLACE = _mark(Cost.IN_PLACE)

@@ -68,7 +68,8 @@ class Inventory:
         networks = {
             address: network
             for network in self.networks
-            if (address := _cluster(network.labels)) is not None and network.name == names.network(address.realm, address.cluster)
+            if (address := _cluster(network.labels)) is not None
+            and network.name == names.network(address.realm, address.cluster)
         }
         volumes: dict[Address, dict[str, Volume]] = defaultdict(dict)
         for volume in self.volumes:

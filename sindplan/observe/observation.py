@@ -69,14 +69,13 @@ def observe(
     slurm: Slurm,
     clusters: Collection[Address],
     *,
-    owner: str = "",
     images: Collection[str] = (),
     probe: bool = True,
 ) -> Observation:
     """Look at the engine.
 
     Args:
-        clusters: Clusters to look at closely; those of `owner` come on top.
+        clusters: Clusters to look at closely.
         images: References to look up; those of the realms' meshes come on top.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
     """

@@ -24,7 +24,8 @@ class Observed:
     unknown: frozenset[Address] = frozenset()
 
 
-Reason = Callable[[Address, Operation, tuple[FieldChange, ...]], str]
+Reason = Callable[[Address, Operation], str]
+"""Says why an address changes."""
 
 
 def changes(desired: State, observed: Observed, reason: Reason) -> tuple[Change, ...]:
@@ -40,7 +41,7 @@ def changes(desired: State, observed: Observed, reason: Reason) -> tuple[Change,
                 before=before,
                 after=after,
                 fields=fields,
-                reason=reason(address, operation, fields),
+                reason=reason(address, operation),
             )
     return tuple(change for change in found.values() if not _implied(change, found, observed.unknown))
 

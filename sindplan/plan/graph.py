@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
+from itertools import pairwise
 
 from attrs import define, field
 
@@ -43,12 +44,13 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
             own[change.address].append(name)
     needing = _needing(changes)
     for name, node in nodes.items():
-        for change in node.changes:
-            for after in node.step.after:
+        for after in node.step.after:
+            # What a whole cluster says is the same for every change of it.
+            for change in node.changes[:1] if after.where is Where.CLUSTER else node.changes:
                 node.needs |= set(_waits(after, change, node.scope, taken, in_scope, needing)) - {name}
     for names in own.values():
         # The steps of one resource come one after the other.
-        for earlier, later in zip(names, names[1:], strict=False):
+        for earlier, later in pairwise(names):
             nodes[later].needs.add(earlier)
     _phases(nodes)
     return _sorted(nodes)
@@ -64,7 +66,8 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
             return () if carried else kind.delete
         case Operation.UPDATE:
             steps = [step for change_ in change.fields for step in kind.update[change_.name]]
-            return tuple(dict.fromkeys(steps))
+            # Fields that share a step take it once, when the last of them asks for it.
+            return tuple(reversed(dict.fromkeys(reversed(steps))))
         case Operation.REPLACE:
             # Shown, and blocked by the preflight: nothing is done for it.
             return ()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sindplan.model.address import Address
 from sindplan.model.kind import Kind, Operation
-from sindplan.model.resource import FieldChange, State
+from sindplan.model.resource import State
 from sindplan.plan.diff import Observed, Reason, changes
 from sindplan.plan.graph import actions
 from sindplan.plan.plan import Plan
@@ -20,14 +20,12 @@ _REASONS = {
 }
 
 
-def plain_reason(address: Address, operation: Operation, fields: tuple[FieldChange, ...]) -> str:
+def plain_reason(_: Address, operation: Operation) -> str:
     """Say why a change is needed when nothing is known of what was applied before."""
     return _REASONS.get(operation, "differs from the declaration")
 
 
-def make_plan(
-    desired: State, observed: Observed, kinds: Mapping[str, Kind], reason: Reason = plain_reason
-) -> Plan:
+def make_plan(desired: State, observed: Observed, kinds: Mapping[str, Kind], reason: Reason = plain_reason) -> Plan:
     """Return the plan that leads from what is observed to what is desired.
 
     Args:

@@ -23,8 +23,6 @@ from sindplan.preflight.host import INOTIFY_PER_NODE, INOTIFY_WANTED, Machine
 
 BRIDGE_ENDPOINTS = 1023
 """Containers that one Linux bridge takes."""
-DEFAULT_POOLS = 31
-"""Networks that Docker's default address pools hold, docker0 included (moby ipamutils)."""
 POOLS_NEARLY_FULL = 2
 
 
@@ -182,10 +180,11 @@ def _network_room(case: Case) -> Iterator[Finding]:
     created = [change.after for change in case.plan.changes if change.operation is Operation.CREATE]
     pooled = [new for new in created if isinstance(new, Network | MeshNetwork) and not new.subnet]
     present = sum(1 for found in case.inventory.networks if found.subnet)
-    if pooled and present + len(pooled) > DEFAULT_POOLS - POOLS_NEARLY_FULL:
+    pools = case.inventory.engine.address_pools
+    if pooled and present + len(pooled) > pools - POOLS_NEARLY_FULL:
         yield warning(
             "address pools",
-            f"{len(pooled)} networks will be added to {present}; Docker's default address pools hold {DEFAULT_POOLS}.",
+            f"{len(pooled)} networks will be added to {present}; the engine's address pools hold {pools}.",
             "Remove unused networks, enlarge default-address-pools in daemon.json, or give clusters a subnet.",
         )
     for mesh in case.layout.meshes:

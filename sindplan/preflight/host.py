@@ -48,10 +48,11 @@ def _number(path: Path) -> int | None:
 
 def _nsdelegate(mounts: Path) -> bool | None:
     try:
+        # fstab(5): device, mount point, type, options.
         lines = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:
         return None
-    found = [fields[3].split(",") for fields in lines if len(fields) > 3 and fields[2] == "cgroup2"]
+    found = [options.split(",") for _, _, kind, options, *_ in lines if kind == "cgroup2"]
     # The option is the hierarchy's, so any mount of it tells; none here says nothing of the engine's.
     return any("nsdelegate" in options for options in found) if found else None
 

@@ -43,6 +43,8 @@ _SHOWN = {
 }
 """Fields that tell a reader something about a resource that comes."""
 _NUMBERED = re.compile(r"\bworker-([0-9]+)\b")
+_SHOWN_LINES = 30
+"""Lines of a new file that are shown."""
 NO_CHANGES = "No changes. Your clusters match the declaration."
 
 
@@ -71,10 +73,8 @@ def summary(plan: Plan) -> list[str]:
     """Return terraform's summary line, and one of our own about replacements."""
     counts = plan.counts
     replaced = counts[Operation.REPLACE]
-    lines = [
-        f"Plan: {counts[Operation.CREATE] + replaced} to add, {counts[Operation.UPDATE]} to change, "
-        f"{counts[Operation.DELETE] + replaced} to destroy."
-    ]
+    added, destroyed = counts[Operation.CREATE] + replaced, counts[Operation.DELETE] + replaced
+    lines = [f"Plan: {added} to add, {counts[Operation.UPDATE]} to change, {destroyed} to destroy."]
     if replaced:
         lines.append(f"{replaced} of these {'is a replacement' if replaced == 1 else 'are replacements'}.")
     return lines
@@ -112,7 +112,11 @@ def _body(change: Change) -> Iterator[str]:
 
 def _created(resource: Resource) -> Iterator[str]:
     if (content := getattr(resource, "content", None)) is not None:
-        yield from (f"+ {line}" for line in escaped(content).splitlines())
+        lines = escaped(content).splitlines()
+        left_out = len(lines) - _SHOWN_LINES
+        yield from (f"+ {line}" for line in lines[:_SHOWN_LINES])
+        if left_out > 0:
+            yield f"+ ({left_out} more lines)"
         return
     shown = [(name, getattr(resource, name)) for name in _SHOWN.get(resource.KIND, ())]
     width = max((len(name) for name, _ in shown), default=0)
@@ -154,8 +158,7 @@ def _value(name: str, value: object) -> str:
 def escaped(text: str) -> str:
     """Return text whose control characters and direction marks are spelt out; line ends and tabs stay."""
     return "".join(
-        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
+        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
 
 
@@ -177,5 +180,3 @@ def _range(numbers: Sequence[int]) -> str:
     if len(numbers) == 1:
         return str(numbers[0])
     return f"[{RangeSet.fromlist(map(str, numbers))}]"
-
-

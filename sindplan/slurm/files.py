@@ -80,8 +80,7 @@ def node_lines(text: str) -> dict[str, str]:
 
 def _node_line(worker: NodeLayout) -> str:
     return (
-        f"NodeName={worker.short} NodeAddr={worker.address} CPUs={worker.cpus} "
-        f"RealMemory={_mib(worker)} State=UNKNOWN"
+        f"NodeName={worker.short} NodeAddr={worker.address} CPUs={worker.cpus} RealMemory={_mib(worker)} State=UNKNOWN"
     )
 
 

@@ -14,6 +14,16 @@ DRAIN_REASON = "sindplan: leaving"
 """Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
 
 
+PROGRAMS = {
+    "munge.service": "munged",
+    "ssh.service": "sshd",
+    "sshd.service": "sshd",
+    "slurmctld.service": "slurmctld",
+    "slurmd.service": "slurmd",
+}
+"""The daemon of each systemd unit, as the kernel names its process."""
+
+
 @frozen(kw_only=True)
 class SlurmNodeState:
     """What slurmctld says of a node.
@@ -51,7 +61,7 @@ class Slurm(Protocol):
     """Inside of nodes."""
 
     def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
-        """Say of each systemd unit whether it is active: one command."""
+        """Say of each systemd unit whether its daemon runs: one call, and no command in the node."""
 
     def view(self, controller: str) -> SlurmView | None:
         """Return what slurmctld says, or None when it does not answer: one command."""

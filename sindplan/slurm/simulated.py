@@ -15,11 +15,13 @@ from sindplan.errors import NodeFailed
 from sindplan.model.boot import BOOTING
 from sindplan.model.corefile import records_of
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
-from sindplan.slurm.port import SlurmNodeState, SlurmView
+from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 _MUNGE = "/etc/munge/munge.key"
 _HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+_KEY_MODE = 0o400
+_HOST_KEY_MODE = 0o600
 _DAEMONS = ("slurmctld", "slurmd")
 
 
@@ -91,6 +93,11 @@ class SlurmMachine:
     def execute(self, container: Container, command: Sequence[str], user: str) -> Executed:
         """Know no command but `true`: what nodes do is the port's business."""
         return Executed(code=0 if command[0] == "true" else 127, out="", err="")
+
+    def processes(self, container: Container) -> Sequence[str]:
+        """Return systemd and the daemons of active units."""
+        node = self._nodes.get(container.id)
+        return [*(PROGRAMS[unit] for unit in (node.units if node else ())), "systemd"]
 
     def output(self, container: Container) -> Sequence[str]:
         """Return the boot script's line."""
@@ -175,10 +182,10 @@ class SlurmMachine:
         match unit:
             case "munge.service":
                 key = self.engine.get_files(container.id, _MUNGE).get(_MUNGE)
-                return key is not None and key.mode == 0o400 and key.uid != 0 and bool(key.content)
+                return key is not None and key.mode == _KEY_MODE and key.uid != 0 and bool(key.content)
             case "ssh.service":
                 key = self.engine.get_files(container.id, _HOST_KEY).get(_HOST_KEY)
-                return key is not None and key.mode == 0o600
+                return key is not None and key.mode == _HOST_KEY_MODE
             case "slurmctld.service":
                 return "munge.service" in node.units and "ClusterName=" in self._text(container, "slurm.conf")
             case "slurmd.service":
@@ -206,9 +213,9 @@ class SimulatedSlurm:
     machine: SlurmMachine
 
     def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
-        """Ask the machine."""
-        container = self._reach(node)
-        return {unit: self.machine.active(container, unit) for unit in units}
+        """Look which daemons run."""
+        running = self.engine.processes(node)
+        return {unit: PROGRAMS[unit] in running for unit in units}
 
     def view(self, controller: str) -> SlurmView | None:
         """Ask the machine, if slurmctld runs there."""

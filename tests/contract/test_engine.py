@@ -944,6 +944,16 @@ class TestProcesses:
 
         assert found == {number: f"{number}\n" for number in range(6)}
 
+    def test_processes(self, stage: Stage) -> None:
+        container = stage.container("one", init=True)
+        with pytest.raises(Conflict):
+            stage.engine.processes(container)
+        stage.engine.start(container)
+
+        assert stage.engine.processes(container) == ("docker-init", "sleep")
+        with pytest.raises(NotFound):
+            stage.engine.processes("nobody-has-this-name")
+
     def test_logs(self, stage: Stage) -> None:
         """The last lines are kept over starts."""
         container = stage.running(entrypoint=("sh", "-c", "echo one; echo two; echo three"))

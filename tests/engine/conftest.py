@@ -6,6 +6,9 @@ import pytest
 
 from sindplan.engine.docker_sdk import DockerEngine
 from tests.contract.stage import Stage, real
+from tests.real import lab
+
+__all__ = ["lab", "real_engine", "stage"]
 
 
 @pytest.fixture(scope="session")
