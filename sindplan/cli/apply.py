@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import options, output
-from sindplan.cli.execution import Consent, execute_prepared, wait_option
+from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
 from sindplan.execute.apply import OnFailure
 
 
@@ -22,6 +22,7 @@ from sindplan.execute.apply import OnFailure
 )
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
 @wait_option
+@lock_option
 def command(
     paths: tuple[Path, ...],
     auto_approve: bool,
@@ -29,6 +30,7 @@ def command(
     on_failure: OnFailure,
     parallelism: int,
     wait: int,
+    lock_timeout: int,
 ) -> int:
     """Make the clusters match the declaration."""
     from sindplan.model.layout import images_of
@@ -39,10 +41,12 @@ def command(
     engine, slurm = options.connected()
     try:
         prepared = prepare(engine, slurm, declaration)
-        if not prepared.blocked and get_images(engine, declaration, prepared.before, output.say):
+        wanting = not prepared.blocked and not prepared.plan.empty
+        if wanting and get_images(engine, declaration, prepared.before, output.say):
             prepared = prepare(engine, slurm, declaration)
         return execute_prepared(
             prepared,
+            lambda: prepare(engine, slurm, declaration),
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),
@@ -50,6 +54,7 @@ def command(
             on_failure=on_failure,
             parallelism=parallelism,
             wait=wait,
+            lock_timeout=lock_timeout,
         )
     finally:
         engine.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import options
-from sindplan.cli.execution import Consent, execute_prepared, wait_option
+from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
 from sindplan.model.address import Address
 
 _CLUSTER_PARTS = 2
@@ -18,6 +18,7 @@ _CLUSTER_PARTS = 2
 @click.option("--allow-job-loss", is_flag=True, help="Go on though jobs run.")
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
 @wait_option
+@lock_option
 def command(
     addresses: tuple[str, ...],
     paths: tuple[Path, ...],
@@ -25,13 +26,14 @@ def command(
     allow_job_loss: bool,
     parallelism: int,
     wait: int,
+    lock_timeout: int,
 ) -> int:
     """Remove clusters with all their data: those of the state file, or the ADDRESSes (REALM/CLUSTER) named.
 
     The realm's mesh goes with its last cluster.
     """
     from sindplan.observe.observation import observe
-    from sindplan.workflow import clusters_of, prepare_destroy
+    from sindplan.workflow import Prepared, clusters_of, prepare_destroy
 
     owner, clusters = "", tuple(_cluster(text) for text in addresses)
     if paths or not addresses:
@@ -43,9 +45,13 @@ def command(
         owner, clusters = declaration.name, clusters or declared
     engine, slurm = options.connected()
     try:
-        prepared = prepare_destroy(engine, slurm, clusters, owner=owner, allow_job_loss=allow_job_loss)
+
+        def prepare() -> Prepared:
+            return prepare_destroy(engine, slurm, clusters, owner=owner, allow_job_loss=allow_job_loss)
+
         return execute_prepared(
-            prepared,
+            prepare(),
+            prepare,
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, clusters),
@@ -53,6 +59,7 @@ def command(
             on_failure="stop",
             parallelism=parallelism,
             wait=wait,
+            lock_timeout=lock_timeout,
         )
     finally:
         engine.close()

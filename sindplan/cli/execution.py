@@ -14,10 +14,12 @@ from attrs import frozen
 from sindplan.cli import output
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
+from sindplan.execute.lock import Waiting, locked
 from sindplan.model.kind import Operation
 from sindplan.model.units import parse_duration
 from sindplan.observe.observation import Observation
 from sindplan.plan.plan import Plan
+from sindplan.preflight.finding import Finding
 from sindplan.render.text import render_text
 from sindplan.slurm.port import Slurm
 from sindplan.workflow import Prepared
@@ -46,6 +48,15 @@ wait_option = click.option(
 )
 
 
+lock_option = click.option(
+    "--lock-timeout",
+    type=_Duration(),
+    default="10m",
+    show_default=True,
+    help="How long to wait for another sindplan or sind that works on the realm.",
+)
+
+
 @frozen(kw_only=True)
 class Consent:
     """What the user has agreed to beforehand."""
@@ -56,6 +67,7 @@ class Consent:
 
 def execute_prepared(
     prepared: Prepared,
+    prepare_again: Callable[[], Prepared],
     engine: Engine,
     slurm: Slurm,
     *,
@@ -64,21 +76,69 @@ def execute_prepared(
     on_failure: OnFailure,
     parallelism: int,
     wait: int,
+    lock_timeout: int,
 ) -> int:
-    """Show a plan, ask, execute it; return the exit status."""
+    """Show a plan, ask, lock, plan again, execute; return the exit status.
+
+    What was agreed to is what is done: when the plan under the lock is another, it is shown and asked again.
+    """
     output.engine(prepared.engine)
+    status = _offer(prepared, consent)
+    if status is not None:
+        return status
+    realms = [cluster.realm for cluster in prepared.clusters]
+    with locked(engine, realms, Waiting(lock_timeout, output.say)):
+        again = prepare_again()
+        if not _same(again, prepared):
+            output.say("The engine changed meanwhile; this is the plan now:")
+            status = _offer(again, consent, told=prepared.findings)
+            if status is not None:
+                return status
+        return _execute(
+            again,
+            engine,
+            slurm,
+            observe_again,
+            Settings(
+                parallelism=parallelism,
+                wait=wait or NO_LIMIT,
+                on_failure=on_failure,
+                drain_timeouts=again.drain_timeouts,
+            ),
+        )
+
+
+def _offer(prepared: Prepared, consent: Consent, told: tuple[Finding, ...] = ()) -> int | None:
+    """Show a plan and ask; return an exit status when it is not to be executed."""
     for privilege in prepared.privileges:
         output.data(f"! {privilege}")
     output.data(render_text(prepared.plan))
-    output.findings(prepared.findings)
-    if prepared.blocked:
-        output.say("Nothing was changed.")
-        return 1
-    if prepared.plan.empty:
+    output.findings(finding for finding in prepared.findings if finding not in told)
+    if not prepared.blocked and prepared.plan.empty:
         return 0
-    if not _agreed(prepared, consent):
+    if prepared.blocked or not _agreed(prepared, consent):
         output.say("Nothing was changed.")
         return 1
+    return None
+
+
+def _same(one: Prepared, other: Prepared) -> bool:
+    """Say whether two plans do the same: the same actions for changes that read alike."""
+    return (
+        render_text(one.plan) == render_text(other.plan)
+        and [action.id for action in one.plan.actions] == [action.id for action in other.plan.actions]
+        and one.blocked == other.blocked
+        and one.privileges == other.privileges
+    )
+
+
+def _execute(
+    prepared: Prepared,
+    engine: Engine,
+    slurm: Slurm,
+    observe_again: Callable[[], Observation],
+    settings: Settings,
+) -> int:
     progress = output.Progress()
     with _interruptible() as stop:
         applied = apply(
@@ -89,12 +149,7 @@ def execute_prepared(
             owner=prepared.owner,
             observe_again=observe_again,
             reporter=progress,
-            settings=Settings(
-                parallelism=parallelism,
-                wait=wait or NO_LIMIT,
-                on_failure=on_failure,
-                drain_timeouts=prepared.drain_timeouts,
-            ),
+            settings=settings,
             stop=stop,
         )
     return _tell(prepared.plan, applied, progress.seconds)

@@ -253,8 +253,10 @@ def _late(call: Call, seconds: float) -> EngineTimeout:
 
 
 def _no_docker(place: Place, error: Exception) -> EngineUnreachable:
+    # The text may quote what was answered, line ends and all.
+    text = " ".join(str(error).split())
     return EngineUnreachable(
-        f"What answers at {place.address} is no Docker Engine: {error}.",
+        f"What answers at {place.address} is no Docker Engine: {text}.",
         f"Correct the address ({place.origin} names it); one with TLS needs DOCKER_TLS_VERIFY or a docker context.",
     )
 
