@@ -135,14 +135,20 @@ def _pulled(engine: Engine, reference: str, say: Callable[[str], None]) -> Image
 
 
 def prepare_destroy(
-    engine: Engine, slurm: Slurm, clusters: Collection[Address], *, owner: str = "", allow_job_loss: bool = False
+    engine: Engine,
+    slurm: Slurm,
+    clusters: Collection[Address],
+    *,
+    declaration: Declaration | None = None,
+    allow_job_loss: bool = False,
 ) -> Prepared:
     """Plan the destruction of clusters, and of the meshes that no other cluster needs. Only reads.
 
     Args:
-        owner: Name of the declaration they must belong to; empty when the clusters were named one by one.
+        declaration: The one they must belong to; None when the clusters were named one by one.
         allow_job_loss: Whether running jobs may be lost.
     """
+    owner = declaration.name if declaration else ""
     before = observe(engine, slurm, clusters)
     found = before.inventory.clusters()
     last = {realm for realm in {c.realm for c in clusters} if not _others(before.inventory, realm, clusters)}
@@ -163,7 +169,9 @@ def prepare_destroy(
                 Finding("ownership", f"{address} {whose}; it is left alone.", "Name only your own clusters.")
             )
         record = observed.state.get(address / "record")
-        if isinstance(record, ClusterRecord) and record.protected:
+        recorded = isinstance(record, ClusterRecord) and record.protected
+        declared = declaration.realms[address.realm].clusters[address.cluster] if declaration else None
+        if recorded or (declared is not None and declared.prevent_destroy):
             findings.append(
                 Finding(
                     "prevent_destroy",
@@ -172,6 +180,9 @@ def prepare_destroy(
                 )
             )
     for cluster in before.evidence.clusters:
+        if cluster.view is None and any(node.state == "running" for node in cluster.nodes.values()):
+            text = f"slurmctld of {cluster.address} does not answer: whether jobs run is not known."
+            findings.append(warning("jobs", text))
         jobs = cluster.view.running_jobs if cluster.view else ()
         if jobs:
             text = f"{cluster.address} runs the jobs {', '.join(jobs)}; they would be lost."

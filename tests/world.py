@@ -92,7 +92,7 @@ class World:
     def destroy(self, declaration: Declaration, *clusters: Address) -> Applied:
         """Destroy clusters, all that are declared unless some are named."""
         prepared = prepare_destroy(
-            self.engine, self.slurm, clusters or clusters_of(declaration), owner=declaration.name, allow_job_loss=True
+            self.engine, self.slurm, clusters or clusters_of(declaration), declaration=declaration, allow_job_loss=True
         )
         assert not prepared.blocked, prepared.findings
         return self.run(prepared, declaration, settings=Settings(on_failure="stop", parallelism=4))

@@ -35,19 +35,19 @@ def command(
     from sindplan.observe.observation import observe
     from sindplan.workflow import Prepared, clusters_of, prepare_destroy
 
-    owner, clusters = "", tuple(_cluster(text) for text in addresses)
+    declaration, clusters = None, tuple(_cluster(text) for text in addresses)
     if paths or not addresses:
         declaration = options.read_declaration(paths)
         declared = clusters_of(declaration)
         missing = [str(cluster) for cluster in clusters if cluster not in declared]
         if missing:
             raise click.UsageError(f"{', '.join(missing)}: not in the state file; leave -f out to destroy it anyway.")
-        owner, clusters = declaration.name, clusters or declared
+        clusters = clusters or declared
     engine, slurm = options.connected()
     try:
 
         def prepare() -> Prepared:
-            return prepare_destroy(engine, slurm, clusters, owner=owner, allow_job_loss=allow_job_loss)
+            return prepare_destroy(engine, slurm, clusters, declaration=declaration, allow_job_loss=allow_job_loss)
 
         return execute_prepared(
             prepare(),

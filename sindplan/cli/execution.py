@@ -161,7 +161,7 @@ def _agreed(prepared: Prepared, consent: Consent) -> bool:
             output.say("New nodes would get the privileges listed above: say --allow-privileged if that is right.")
             return False
         return True
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         output.say("There is no terminal to ask on: say --auto-approve to go on without a question.")
         return False
     output.say("Only 'yes' will be accepted to go on.")

@@ -7,6 +7,7 @@ import click
 
 from sindplan.cli import options, output
 from sindplan.errors import SindplanError
+from sindplan.render.text import escaped
 
 DEFAULT_IMAGE = "sindplan-node:26.05"
 
@@ -29,5 +30,5 @@ def command(path: Path, name: str | None, image: str) -> int:
         raise SindplanError(f"{path} exists; it was left as it is.", "Name another with -f.") from None
     except OSError as error:
         raise SindplanError(f"{path} cannot be written: {error.strerror}.") from None
-    output.say(f"Wrote {path}. Next: sindplan plan -f {path}")
+    output.say(escaped(f"Wrote {path}. Next: sindplan plan -f {path}"))
     return 0

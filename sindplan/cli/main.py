@@ -4,15 +4,18 @@ Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --deta
 """
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from sindplan import __version__
 from sindplan.cli import output
 from sindplan.errors import SindplanError
+from sindplan.render.text import escaped
 
 EX_USAGE = 64
 """sysexits.h; click's own 2 would look like "there are changes" to whoever calls."""
@@ -55,7 +58,18 @@ def cli(no_color: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    _ready_streams()
     sys.exit(run(arguments))
+
+
+def _ready_streams() -> None:
+    """See to it that everything can be printed: on a closed stream (`>&-`) and in any encoding."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -63,20 +77,28 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         status = cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
         sys.stdout.flush()
-    except click.UsageError as error:
-        error.show()
-        return EX_USAGE
-    except click.ClickException as error:
-        error.show()
-        return 1
-    except (click.Abort, KeyboardInterrupt):
-        output.say("Interrupted.")
-        return INTERRUPTED
-    except SindplanError as error:
-        output.error(error)
-        return 1
-    except BrokenPipeError:
-        # Whoever read us is gone (`sindplan plan | head`); Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return _ended_by(error)
     return status if isinstance(status, int) else 0
+
+
+def _ended_by(error: BaseException) -> int:
+    """Say what ended a command, and return the exit status."""
+    match error:
+        case click.ClickException():
+            error.show()
+            return EX_USAGE if isinstance(error, click.UsageError) else 1
+        case click.Abort() | KeyboardInterrupt():
+            output.say("Interrupted.")
+            return INTERRUPTED
+        case SindplanError():
+            output.error(error)
+        case BrokenPipeError():
+            # Whoever read us is gone (`sindplan plan | head`); Python must not complain about it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        case _:
+            if os.environ.get("SINDPLAN_DEBUG"):
+                raise error
+            output.say(f"Error: sindplan has a fault: {type(error).__name__}: {error}")
+            output.say("  Please report it, with what SINDPLAN_DEBUG=1 prints.")
+    return 1

@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 import click
 
@@ -60,7 +61,7 @@ def use_colour(*, wanted: bool) -> None:
 
 def _styled(text: str, colour: str, *, err: bool = False, bold: bool = False) -> str:
     stream = sys.stderr if err else sys.stdout
-    return click.style(text, fg=colour or None, bold=bold) if _wanted and stream.isatty() else text
+    return click.style(text, fg=colour, bold=bold or None) if _wanted and stream.isatty() else text
 
 
 def data(text: str) -> None:
@@ -71,8 +72,9 @@ def data(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print to stderr."""
-    click.echo(text, err=True)
+    """Print to stderr. Work goes on when nobody reads it any more (`sindplan apply 2>&1 | head`)."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def error(problem: SindplanError) -> None:
@@ -129,7 +131,7 @@ class Progress(Reporter):
 
 
 def _where(action: Action) -> str:
-    return ", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope)
+    return escaped(", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope))
 
 
 def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from sindplan.engine.port import Engine
+from sindplan.errors import SindplanError
 from sindplan.execute.executor import Outcome, execute
 from sindplan.execute.reporter import Reporter
 from sindplan.kinds.registry import KINDS, PERFORM
@@ -74,6 +75,7 @@ def apply(
     stop: threading.Event | None = None,
 ) -> Applied:
     """Execute a plan that was made from `before`, and take it back in the clusters where it fails."""
+    stop = stop or threading.Event()
     run = Run(
         engine=engine,
         slurm=slurm,
@@ -82,6 +84,7 @@ def apply(
         wait=settings.wait,
         known=known_from(before),
         drain_timeouts=settings.drain_timeouts,
+        stop=stop,
     )
     reporter.planned(plan)
     outcome = execute(plan, run, PERFORM, reporter, parallelism=settings.parallelism, stop=stop)
@@ -91,7 +94,11 @@ def apply(
     if settings.on_failure == "stop":
         return Applied(outcome=outcome, kept=unfinished)
     scopes = _scopes_to_restore(plan, outcome)
-    restored, leftovers = _take_back(before, observe_again(), run, scopes, reporter, settings)
+    try:
+        restored, leftovers = _take_back(before, observe_again(), run, scopes, reporter, settings)
+    except SindplanError as error:
+        # The engine went away: nothing more can be done, but it must be said.
+        restored, leftovers = frozenset(), (f"what was done could not be taken back: {error.summary}",)
     return Applied(
         outcome=outcome,
         restored=restored,

@@ -18,7 +18,7 @@ from sindplan.kinds.node_boot import boot_entries, new_host_key
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
 from sindplan.model.address import MESH, Address
-from sindplan.model.boot import BOOT_SCRIPT, BOOTING
+from sindplan.model.boot import BOOT_SCRIPT
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
 from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
@@ -345,13 +345,13 @@ def start(run: Run, action: Action) -> None:
     if isinstance(before, Node) and before.power == "paused":
         run.engine.unpause(container)
         if node.power == "running":
+            # Nobody could ask a frozen node whether its daemons run.
+            run.slurm.start_units(container, node.units, run.wait)
             return
     if node.power == "paused":
         run.engine.pause(container)
         return
     run.engine.start(container)
-    # An exec before the boot script has moved PID 1 would spoil the cgroup tree (design section 4).
-    run.engine.wait_output(container, BOOTING, run.wait)
     run.slurm.boot(container, node.units, run.wait)
 
 

@@ -42,6 +42,7 @@ class Run:
         token: Unique to this run; goes into `sindplan.run` of what it creates, so that it can tell its own objects.
         wait: Seconds that waiting for a node may take.
         taking_back: Whether this run undoes another.
+        stop: Set when the run is interrupted; steps that wait for people look at it.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
     """
 
@@ -53,6 +54,7 @@ class Run:
     known: Known
     taking_back: bool = False
     drain_timeouts: Mapping[Address, int] = Factory(dict)
+    stop: threading.Event = Factory(threading.Event)
     _locks: dict[str, threading.Lock] = field(factory=dict, init=False)
     _guard: threading.Lock = field(factory=threading.Lock, init=False)
 

@@ -22,6 +22,8 @@ from sindplan.model.units import spell_duration
 from sindplan.plan.plan import Action
 from sindplan.slurm.port import DRAIN_REASON, SlurmNodeState
 
+_SLICE = 10
+"""Seconds after which a wait for jobs looks up whether it was interrupted."""
 Service = Literal["in service", "leaving", "down"]
 
 
@@ -116,13 +118,23 @@ def drain(run: Run, action: Action) -> None:
         return
     run.slurm.drain(controller, [record.name], DRAIN_REASON)
     timeout = run.drain_timeouts.get(record.cluster / "node" / record.name, DRAIN_TIMEOUT)
-    left = run.slurm.wait_empty(controller, [record.name], timeout)
+    left = _wait_empty(run, controller, record.name, timeout)
     if left:
         run.slurm.resume(controller, [record.name])
         raise SindplanError(
             f"{record.name} still runs the jobs {', '.join(left)} after {spell_duration(timeout)}; it stays.",
             "Wait for the jobs or cancel them (scancel), or give the group a longer drain_timeout.",
         )
+
+
+def _wait_empty(run: Run, controller: str, name: str, timeout: int) -> tuple[str, ...]:
+    """Wait for a worker's jobs, in slices, so that an interruption is heard; return those that are left."""
+    left: tuple[str, ...] = ()
+    for waited in range(0, max(timeout, 1), _SLICE):
+        left = run.slurm.wait_empty(controller, [name], min(_SLICE, timeout - waited))
+        if not left or run.stop.is_set():
+            break
+    return left
 
 
 def resume(run: Run, action: Action) -> None:

@@ -56,6 +56,8 @@ def upper_half(subnet: str) -> str:
 
 def pinned_dns(subnet: str, gateway: str) -> str:
     """Return the address of a mesh's DNS server, one below broadcast; empty when the mesh is too small to pin one."""
+    if not subnet:
+        return ""
     network = IPv4Network(subnet)
     if network.prefixlen > MESH_PINNED_PREFIX:
         return ""

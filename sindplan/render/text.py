@@ -81,7 +81,8 @@ def summary(plan: Plan) -> list[str]:
 
 
 def _block(block: _Block, operation: Operation) -> Iterator[str]:
-    *others, last = fold(str(change.address) for change in block.changes)
+    # Names of records and known hosts come out of files that others write, too.
+    *others, last = map(escaped, fold(str(change.address) for change in block.changes))
     yield from (f"  # {name}" for name in others)
     count = f" ({len(block.changes)} resources)" if len(block.changes) > 1 else ""
     yield f"  # {last} {_VERDICTS[operation]}{count}"
@@ -150,6 +151,8 @@ def _value(name: str, value: object) -> str:
         return "null"
     if name == "memory" and isinstance(value, int):
         return f'"{spell_memory(value)}"'
+    if name == "mode" and isinstance(value, int):
+        return f"{value:04o}"
     if isinstance(value, bool):
         return "true" if value else "false"
     return escaped(str(value)) if isinstance(value, int) else f'"{escaped(str(value))}"'

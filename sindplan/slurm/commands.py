@@ -4,6 +4,7 @@ Names go into commands as arguments of a fixed script, never into its text. Ever
 `timeout` inside the node. What comes back is untrusted text.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
@@ -11,7 +12,8 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, Executed
-from sindplan.errors import EngineError, EngineTimeout, NodeFailed
+from sindplan.errors import Conflict, EngineError, EngineTimeout, NodeFailed, NotFound
+from sindplan.model.boot import BOOTING
 from sindplan.slurm.diagnose import diagnose
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 
@@ -79,7 +81,18 @@ class SlurmCommands:
         return parse_view(done.out) if done.code == 0 else None
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
-        """Start units as soon as systemd can be asked to."""
+        """Start units as soon as systemd can be asked to.
+
+        A command before the boot script has moved PID 1 would spoil the cgroup tree: so its line is waited for first.
+        """
+        began = time.monotonic()
+        try:
+            booted = self.engine.wait_output(node, BOOTING, timeout)
+        except EngineTimeout:
+            booted = False
+        if not booted:
+            raise self._failure(node, "systemd was not started", units)
+        timeout = max(1.0, timeout - (time.monotonic() - began))
         self._wait(node, _BOOT, units, timeout, f"{', '.join(units)} did not start", units)
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
@@ -148,12 +161,16 @@ class SlurmCommands:
         try:
             done = self._run(node, script, arguments, timeout)
         except EngineTimeout:
-            raise NodeFailed(
-                f"{self._name(node)}: {failure} within {timeout:g} seconds.", diagnose(self.engine, node, units)
-            ) from None
+            raise self._failure(node, f"{failure} within {timeout:.0f} seconds", units) from None
+        except (Conflict, NotFound):
+            # It ended, was frozen or removed while it was waited for.
+            raise self._failure(node, f"{failure}: the node does not run", units) from None
         if done.code != 0:
-            detail = f": {text}" if (text := done.err.strip().splitlines()[-1:]) else ""
-            raise NodeFailed(f"{self._name(node)}: {failure}{detail}.", diagnose(self.engine, node, units))
+            last = "".join(f": {line}" for line in done.err.strip().splitlines()[-1:])
+            raise self._failure(node, failure + last, units)
+
+    def _failure(self, node: str, what: str, units: Sequence[str]) -> NodeFailed:
+        return NodeFailed(f"{self._name(node)}: {what}.", diagnose(self.engine, node, units))
 
     def _name(self, node: str) -> str:
         container = self.engine.inspect_container(node)

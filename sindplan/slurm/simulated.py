@@ -235,6 +235,8 @@ class SimulatedSlurm:
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Check that the boot started the units; what it could not start then, it may now."""
+        if not self.engine.wait_output(node, BOOTING, timeout):
+            raise NodeFailed("systemd was not started")
         container = self._reach(node)
         self._start(container, units)
 

@@ -1,7 +1,12 @@
 """The first state file of somebody new, as `sindplan init` writes it."""
 
+import tomllib
+from pathlib import Path
 from string import Template
 
+from sindplan.errors import SindplanError
+from sindplan.statefile.files import Document
+from sindplan.statefile.source import Source
 from sindplan.statefile.wording import toml_string
 
 _TEXT = Template("""\
@@ -31,5 +36,11 @@ count = 1
 
 
 def initial(name: str, image: str) -> str:
-    """Return the text of a state file with a controller and one worker."""
-    return _TEXT.substitute(name=toml_string(name), image=toml_string(image))
+    """Return the text of a state file with a controller and one worker.
+
+    Raises SindplanError when a state file cannot have such a name or image.
+    """
+    text = _TEXT.substitute(name=toml_string(name), image=toml_string(image))
+    for fault in Source.of(Document(Path(), tomllib.loads(text), {})).faults():
+        raise SindplanError(fault.what, fault.fix)
+    return text
