@@ -1,0 +1,132 @@
+"""tools/engine: a private engine of its own, killed and started again, with a cluster on it. Needs root."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from sindplan.engine.docker_sdk import connect
+
+REPO = Path(__file__).parents[2]
+NAME = "restart-test"
+OPTIONS = ("--private", "--name", NAME)
+
+pytestmark = pytest.mark.proof
+
+
+def _tool(*words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [REPO / "tools" / words[0], *words[1:], *OPTIONS], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == code, done
+    return done.stdout
+
+
+def _sindplan(address: str, *words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "sindplan", *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "DOCKER_HOST": address},
+    )
+    assert done.returncode == code, done
+    return done.stdout
+
+
+def _client(address: str) -> docker.APIClient:
+    return docker.APIClient(base_url=address, version="1.48")
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Start an engine of our own and return its DOCKER_HOST; everything of it is removed afterwards."""
+    _tool("engine", "start")
+    try:
+        yield _tool("engine", "env").strip().removeprefix("export DOCKER_HOST=").strip("'\"")
+    finally:
+        _tool("engine", "remove")
+
+
+def _dockerd(address: str) -> int:
+    """Return the pid of the engine behind a socket."""
+    socket = address.removeprefix("unix://")
+    state = Path(socket).parents[1]
+    return int(re.findall(r"[0-9]+", (state / "pid").read_text())[0])
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_starting_twice_is_starting_once(address: str) -> None:
+    before = _dockerd(address)
+
+    _tool("engine", "start")
+
+    assert _dockerd(address) == before
+    assert "running" in _tool("engine", "status")
+
+
+def test_the_socket_is_its_owners_alone(address: str) -> None:
+    folder = Path(address.removeprefix("unix://")).parent
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_machine_keeps_its_mounts_and_interfaces() -> None:
+    def look() -> tuple[list[str], list[str]]:
+        interfaces = sorted(path.name for path in Path("/sys/class/net").iterdir())
+        return interfaces, sorted(line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines())
+
+    before = look()
+    _tool("engine", "start")
+    try:
+        assert look() == before
+    finally:
+        _tool("engine", "remove")
+    assert look() == before
+    assert _tool("engine", "status", code=3)
+
+
+def test_a_cluster_outlives_its_engine(address: str, tmp_path: Path) -> None:
+    """A killed engine comes up again; the plan then starts every node as it was, and jobs run."""
+    tag = _tool("image").strip().splitlines()[-1]
+    file = tmp_path / "sindplan.toml"
+    file.write_text(
+        f'version = 1\nname = "again"\n[realms.again.clusters.dev]\nimage = "{tag}"\nworkers.cpu.count = 2\n', "utf-8"
+    )
+    _sindplan(address, "apply", "-f", str(file), "--auto-approve")
+    before = {row["Names"][0]: row["Id"] for row in _client(address).containers(all=True)}
+    pid = _dockerd(address)
+
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while not _gone(pid):
+        assert time.monotonic() < deadline
+    _tool("engine", "start")
+
+    _sindplan(address, "plan", "-f", str(file), "--detailed-exitcode", code=2)
+    _sindplan(address, "apply", "-f", str(file), "--auto-approve")
+    _sindplan(address, "plan", "-f", str(file), "--detailed-exitcode", code=0)
+    client = _client(address)
+    assert {row["Names"][0]: row["Id"] for row in client.containers(all=True)} == before
+    engine = connect(address)
+    assert sorted(engine.execute("again-dev-controller", ["srun", "-N2", "hostname"]).out.split()) == [
+        "worker-0",
+        "worker-1",
+    ]
+    engine.close()
+    _sindplan(address, "destroy", "-f", str(file), "--auto-approve")
+    assert client.containers(all=True) == []
