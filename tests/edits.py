@@ -50,7 +50,7 @@ def _kill(world: World, container: str) -> None:
 def _stop_daemons(world: World, container: str) -> None:
     found = world.engine.inspect_container(container)
     assert found is not None
-    for unit in ("munge.service", "ssh.service", "slurmd.service", "slurmctld.service"):
+    for unit in ("munge.service", "sshd.service", "slurmd.service", "slurmctld.service"):
         if world.machine.active(found, unit):
             world.slurm.stop_units(container, [unit])
 

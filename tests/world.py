@@ -27,7 +27,6 @@ IMAGE_FACTS = {
     "plugins": ["task_cgroup", "task_none", "proctrack_cgroup", "proctrack_linuxproc"],
     "uids": {"slurm": [64030, 64030], "munge": [900, 900]},
     "tools": ["dnsmasq"],
-    "ssh_unit": "ssh.service",
 }
 
 

@@ -67,7 +67,7 @@ def _ready_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the whole process
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         status = cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
         sys.stdout.flush()
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - no input whatsoever gives a traceback
         return _ended_by(error)
     return status if isinstance(status, int) else 0
 
@@ -86,19 +86,24 @@ def _ended_by(error: BaseException) -> int:
     """Say what ended a command, and return the exit status."""
     match error:
         case click.ClickException():
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            output.say(escaped(shown.getvalue().rstrip()))
             return EX_USAGE if isinstance(error, click.UsageError) else 1
         case click.Abort() | KeyboardInterrupt():
             output.say("Interrupted.")
             return INTERRUPTED
         case SindplanError():
             output.error(error)
-        case BrokenPipeError():
-            # Whoever read us is gone (`sindplan plan | head`); Python must not complain about it at exit.
+        case OSError():
+            # Whoever read us is gone (`sindplan plan | head`), or a disk is full; Python must not complain about it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):
+                what = repr(error.filename) if error.filename else "The output"
+                output.error(SindplanError(f"{what} could not be written: {error.strerror}."))
         case _:
             if os.environ.get("SINDPLAN_DEBUG"):
                 raise error
-            output.say(f"Error: sindplan has a fault: {type(error).__name__}: {error}")
+            output.say(escaped(f"Error: sindplan has a fault: {type(error).__name__}: {error}"))
             output.say("  Please report it, with what SINDPLAN_DEBUG=1 prints.")
     return 1

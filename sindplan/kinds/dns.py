@@ -4,22 +4,23 @@
 at that, and the dnsmasq variant derives its hosts file from it anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from sindplan.engine.records import Container, ContainerSpec, Endpoint, Entry
-from sindplan.errors import NotFound
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, wanted_container
+from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.corefile import corefile
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.resource import IGNORED, Resource
 from sindplan.plan.plan import Action
 
 COREFILE = "/Corefile"
@@ -43,18 +44,12 @@ while kill -0 "$server" 2> /dev/null; do wait "$server"; done
 
 
 @frozen(kw_only=True)
-class Dns(Resource):
-    """The DNS container."""
+class Dns(MeshContainer):
+    """The DNS container. `dnsmasq` says which of the two servers its image has."""
 
     KIND: ClassVar[str] = "dns"
 
-    realm: str = field(metadata=IGNORED)
-    image: str = field(metadata=REPLACE)
-    running: bool = field(metadata=IN_PLACE)
-    labels: Mapping[str, str] = field(metadata=REPLACE)
     dnsmasq: bool = field(default=False, metadata=IGNORED)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -76,37 +71,15 @@ KIND = Kind(
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the DNS servers that a layout wants."""
     for mesh in layout.meshes:
-        yield (
-            mesh.address / "dns",
-            Dns(
-                realm=mesh.realm,
-                image=mesh.dns_image,
-                running=True,
-                labels=_compared(labels.mesh_container(mesh.realm, "dns")),
-                dnsmasq=mesh.dnsmasq,
-            ),
-        )
+        plain = wanted_container(Dns, mesh.realm, "dns", mesh.dns_image)
+        yield mesh.address / "dns", evolve(plain, dnsmasq=mesh.dnsmasq)
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the DNS servers that exist."""
     for mesh in evidence.meshes:
         if mesh.dns is not None:
-            yield (
-                mesh.address / "dns",
-                Dns(
-                    realm=mesh.realm,
-                    image=mesh.dns.spec.image,
-                    running=mesh.dns.state == "running",
-                    labels=_compared(mesh.dns.labels),
-                    id=mesh.dns.id,
-                    run=mesh.dns.labels.get(labels.RUN, ""),
-                ),
-            )
-
-
-def _compared(found: Mapping[str, str]) -> dict[str, str]:
-    return labels.said(found, labels.mesh_container("", ""))
+            yield mesh.address / "dns", seen_container(Dns, mesh.realm, mesh.dns)
 
 
 def start(run: Run, action: Action) -> None:
@@ -155,13 +128,4 @@ def _spec(run: Run, dns: Dns, pinned: str) -> ContainerSpec:
     )
 
 
-def remove(run: Run, action: Action) -> None:
-    """Remove the DNS server."""
-    (change,) = action.changes
-    try:
-        run.engine.remove_container(run.id(change.address))
-    except NotFound:
-        return
-
-
-PERFORM = {"dns.start": start, "dns.remove": remove}
+PERFORM = {"dns.start": start, "dns.remove": remove_container}

@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from sindplan.engine.records import Entry
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.named import by_node
 from sindplan.kinds.relay import KNOWN_HOSTS
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH
@@ -91,17 +92,8 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the lines of the clusters that are looked at."""
     for mesh in evidence.meshes:
-        lines = lines_of(mesh.known_hosts or "")
-        for cluster in evidence.clusters:
-            if cluster.realm != mesh.realm:
-                continue
-            suffix = f".{names.search_domain(cluster.realm, cluster.name)}"
-            for name, key in lines.items():
-                if name.endswith(suffix) and "." not in name.removesuffix(suffix):
-                    yield (
-                        address_of(cluster.address, name.removesuffix(suffix)),
-                        KnownHost(cluster=cluster.address, name=name, key=key),
-                    )
+        for cluster, short, name, key in by_node(evidence, mesh.realm, lines_of(mesh.known_hosts or "")):
+            yield address_of(cluster, short), KnownHost(cluster=cluster, name=name, key=key)
 
 
 def lines_of(text: str) -> dict[str, str]:

@@ -11,10 +11,11 @@ from typing import ClassVar, Literal
 from attrs import evolve, field, frozen
 
 from sindplan.engine.records import Container, ContainerSpec, ContainerState, Endpoint, Mount
-from sindplan.errors import Conflict, NotFound, SindplanError
+from sindplan.errors import Conflict, SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node_boot import boot_entries, new_host_key
+from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
 from sindplan.model.address import MESH, Address
@@ -29,6 +30,8 @@ from sindplan.slurm.files import CONFIG, STATE
 SECURITY = ("label=disable", "writable-cgroups=true")
 DAEMONS = {"controller": ("slurmctld",), "worker": ("slurmd",)}
 """Slurm's daemons by role; other roles run none."""
+BASE_UNITS = ("munge.service", "sshd.service")
+"""What runs on every node. Debian's unit is ssh.service, with sshd.service for an alias; elsewhere the alias is the name."""
 
 Power = Literal["running", "stopped", "paused"]
 _POWER: Mapping[ContainerState, Power] = {
@@ -152,10 +155,9 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             yield cluster.address / "node" / node.short, _wanted(cluster, node)
 
 
-def units(node: NodeLayout) -> tuple[str, ...]:
-    """Return the systemd units that must be active on a node."""
-    daemons = tuple(f"{daemon}.service" for daemon in DAEMONS.get(node.role, ()))
-    return ("munge.service", node.facts.ssh_unit, *daemons)
+def units(role: str) -> tuple[str, ...]:
+    """Return the systemd units that must be active on a node of a role."""
+    return (*BASE_UNITS, *(f"{daemon}.service" for daemon in DAEMONS.get(role, ())))
 
 
 def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
@@ -184,7 +186,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
         limits_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version,
-        units=units(node),
+        units=units(node.role),
         owners={user: node.facts.owner(user) for user in ("slurm", "munge")},
     )
 
@@ -262,7 +264,7 @@ def create(run: Run, action: Action) -> None:
     node = change.after
     assert isinstance(node, Node)
     if change.before is not None:
-        remove(run, action)
+        remove_container(run, action)
     short = change.address.name
     realm = node.cluster.realm
     key = new_host_key()
@@ -388,20 +390,11 @@ def connect(run: Run, action: Action) -> None:
             run.engine.connect(name, container, resolved, gw_priority=1 if own else 0)
 
 
-def remove(run: Run, action: Action) -> None:
-    """Remove a node's container."""
-    (change,) = action.changes
-    try:
-        run.engine.remove_container(run.id(change.address))
-    except NotFound:
-        return
-
-
 PERFORM = {
     "node.create": create,
     "node.start": start,
     "node.join": join,
     "node.limit": limit,
     "node.connect": connect,
-    "node.remove": remove,
+    "node.remove": remove_container,
 }

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.named import by_node
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
 from sindplan.model.address import MESH, Address
@@ -89,17 +90,8 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the records of the clusters that are looked at; those of others are theirs."""
     for mesh in evidence.meshes:
-        records = records_of(mesh.corefile or "")
-        for cluster in evidence.clusters:
-            if cluster.realm != mesh.realm:
-                continue
-            suffix = f".{names.search_domain(cluster.realm, cluster.name)}"
-            for name, target in records.items():
-                if name.endswith(suffix) and "." not in name.removesuffix(suffix):
-                    yield (
-                        address_of(cluster.address, name.removesuffix(suffix)),
-                        Record(cluster=cluster.address, name=name, target=target),
-                    )
+        for cluster, short, name, target in by_node(evidence, mesh.realm, records_of(mesh.corefile or "")):
+            yield address_of(cluster, short), Record(cluster=cluster, name=name, target=target)
 
 
 def write(run: Run, action: Action) -> None:

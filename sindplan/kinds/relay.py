@@ -1,22 +1,24 @@
 """A realm's SSH relay: the node image, asleep, with the realm's key and known hosts on a volume, on every cluster's network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import frozen
 
 from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
-from sindplan.errors import NotFound, SindplanError
+from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, wanted_container
 from sindplan.kinds.node_boot import new_host_key
+from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action
 
 HOME = "/root/.ssh"
@@ -26,17 +28,10 @@ PRIVATE_KEY = f"{HOME}/id_ed25519"
 
 
 @frozen(kw_only=True)
-class Relay(Resource):
+class Relay(MeshContainer):
     """The relay container."""
 
     KIND: ClassVar[str] = "relay"
-
-    realm: str = field(metadata=IGNORED)
-    image: str = field(metadata=REPLACE)
-    running: bool = field(metadata=IN_PLACE)
-    labels: Mapping[str, str] = field(metadata=REPLACE)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -59,36 +54,14 @@ KIND = Kind(
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the relays that a layout wants."""
     for mesh in layout.meshes:
-        yield (
-            mesh.address / "relay",
-            Relay(
-                realm=mesh.realm,
-                image=mesh.relay_image,
-                running=True,
-                labels=_compared(labels.mesh_container(mesh.realm, "ssh")),
-            ),
-        )
+        yield mesh.address / "relay", wanted_container(Relay, mesh.realm, "ssh", mesh.relay_image)
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the relays that exist."""
     for mesh in evidence.meshes:
         if mesh.relay is not None:
-            yield (
-                mesh.address / "relay",
-                Relay(
-                    realm=mesh.realm,
-                    image=mesh.relay.spec.image,
-                    running=mesh.relay.state == "running",
-                    labels=_compared(mesh.relay.labels),
-                    id=mesh.relay.id,
-                    run=mesh.relay.labels.get(labels.RUN, ""),
-                ),
-            )
-
-
-def _compared(found: Mapping[str, str]) -> dict[str, str]:
-    return labels.said(found, labels.mesh_container("", ""))
+            yield mesh.address / "relay", seen_container(Relay, mesh.realm, mesh.relay)
 
 
 def start(run: Run, action: Action) -> None:
@@ -143,13 +116,4 @@ def _spec(run: Run, relay: Relay) -> ContainerSpec:
     )
 
 
-def remove(run: Run, action: Action) -> None:
-    """Remove the relay."""
-    (change,) = action.changes
-    try:
-        run.engine.remove_container(run.id(change.address))
-    except NotFound:
-        return
-
-
-PERFORM = {"relay.start": start, "relay.remove": remove}
+PERFORM = {"relay.start": start, "relay.remove": remove_container}

@@ -68,7 +68,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     for cluster in layout.clusters:
         digest = _digest(slurm_files(cluster))
         for node in cluster.nodes:
-            for unit in units(node):
+            for unit in units(node.role):
                 name = unit.removesuffix(".service")
                 yield (
                     cluster.address / "service" / node.short / name,

@@ -14,7 +14,15 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key by which `worker-2` comes before `worker-10`."""
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(text) if part)
+    # The expression has one group: every second part is a number.
+    parts = enumerate(_DIGITS.split(text))
+    return tuple(_number(part) if place % 2 else (1, 0, part) for place, part in parts if part)
+
+
+def _number(digits: str) -> tuple[int, int, str]:
+    # Numbers are ordered by length, then as text: whoever wrote them, they may be longer than Python reads.
+    significant = digits.lstrip("0")
+    return 0, len(significant), significant
 
 
 @total_ordering
@@ -45,8 +53,9 @@ class Address:
     def __lt__(self, other: "Address") -> bool:
         return self._key() < other._key()
 
-    def _key(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-        return tuple(natural(part) for part in self.parts)
+    def _key(self) -> tuple[tuple[tuple[tuple[int, int, str], ...], ...], tuple[str, ...]]:
+        # The parts decide between `worker-1` and `worker-01`.
+        return tuple(natural(part) for part in self.parts), self.parts
 
     @property
     def realm(self) -> str:

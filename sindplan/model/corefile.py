@@ -55,6 +55,8 @@ def with_records(realm: str, text: str, added: Mapping[str, str], removed: froze
         if name in removed:
             continue
         kept.append(f"        {left.pop(name)} {name}\n" if name in left else line)
+    if kept and not kept[-1].endswith("\n"):
+        kept[-1] += "\n"
     place = next((i for i, line in enumerate(kept) if line.strip() == "fallthrough"), len(kept))
     kept[place:place] = [f"        {address} {name}\n" for name, address in left.items()]
     return "".join(lines[:start] + kept + lines[end:])

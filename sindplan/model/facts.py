@@ -22,7 +22,6 @@ class ImageFacts:
         plugins: Names of Slurm's plugins, such as `mpi_pmix`, `task_cgroup`.
         ids: User id and group id of users that files must belong to, by name.
         tools: Programs that it carries, such as `dnsmasq`.
-        ssh_unit: The systemd unit of sshd.
         probed: Whether all this was looked up; otherwise it is assumed.
     """
 
@@ -31,7 +30,6 @@ class ImageFacts:
     plugins: frozenset[str] = frozenset()
     ids: Mapping[str, tuple[int, int]] = field(factory=dict)
     tools: frozenset[str] = frozenset()
-    ssh_unit: str = "ssh.service"
     probed: bool = False
 
     def owner(self, user: str) -> tuple[int, int]:
@@ -51,7 +49,6 @@ def image_facts(image_id: str, text: str) -> ImageFacts | None:
             plugins=frozenset(map(str, data["plugins"])),
             ids={str(name): (int(uid), int(gid)) for name, (uid, gid) in data["uids"].items()},
             tools=frozenset(map(str, data["tools"])),
-            ssh_unit=str(data["ssh_unit"]),
             probed=True,
         )
     except (ValueError, KeyError, TypeError, AttributeError):

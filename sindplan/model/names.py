@@ -25,7 +25,8 @@ ACCOUNTING_CLUSTER_NAME_MAX = 40
 
 # ASCII only, and `fullmatch` rather than `$`, which lets a trailing newline pass.
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
-_WORKER = re.compile(r"worker-(0|[1-9][0-9]*)")
+# Python reads no number of thousands of digits; no network has addresses for more workers than this.
+_WORKER = re.compile(r"worker-(0|[1-9][0-9]{0,8})")
 
 RESERVED_CLUSTER_NAMES = {"ssh": "its config volume would be the realm's -ssh-config"}
 

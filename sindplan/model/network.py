@@ -11,7 +11,7 @@ from sindplan.model import names
 
 _FIXED = {short: 10 + place for place, short in enumerate(names.FIXED_NODES)}
 _FIRST_WORKER = 20
-_SYMBOL = re.compile(r"<address of ((?:worker-[0-9]+)|[a-z-]+)>")
+_SYMBOL = re.compile(f"<address of (worker-(?:0|[1-9][0-9]*)|{'|'.join(_FIXED)})>")
 MESH_PINNED_PREFIX = 21
 """The longest mesh prefix whose lower half still holds 1022 endpoints beside the pinned DNS server (sind v0.11)."""
 

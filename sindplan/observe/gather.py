@@ -13,7 +13,7 @@ from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
 from sindplan.kinds.key import MUNGE
-from sindplan.kinds.node import DAEMONS
+from sindplan.kinds.node import units
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -152,9 +152,8 @@ class _Reader:
         return entry.content.decode("utf-8", "replace") if entry is not None else None
 
     def _services(self, container: str, role: str) -> Mapping[str, bool]:
-        units = ["munge.service", "ssh.service", *(f"{daemon}.service" for daemon in DAEMONS.get(role, ()))]
         try:
-            found = self.slurm.services(container, units)
+            found = self.slurm.services(container, units(role))
         except EngineError:
             # It stopped in between, or hangs: unknown, like a node that does not run.
             return {}

@@ -20,10 +20,7 @@ version=$(slurmctld -V 2> /dev/null | awk '{ print $2 }')
 plugins=$(find / -xdev -path '*/slurm*/*.so' -name '*_*.so' 2> /dev/null | sed 's|.*/||; s|[.]so$||' | sort -u | words)
 ids=$(awk -F: '$1 ~ /^(slurm|munge|mysql|slurmrestd)$/ { printf "%s\\"%s\\":[%d,%d]", sep, $1, $3, $4; sep = "," }' /etc/passwd)
 tools=$(for tool in dnsmasq sshd; do command -v "$tool" > /dev/null && echo "$tool"; done | words)
-unit=sshd.service
-for folder in /usr/lib /lib /etc; do [ -e "$folder/systemd/system/ssh.service" ] && unit=ssh.service; done
-printf '{"v":1,"slurm_version":"%s","plugins":[%s],"uids":{%s},"tools":[%s],"ssh_unit":"%s"}\\n' \
-    "$version" "$plugins" "$ids" "$tools" "$unit"
+printf '{"v":1,"slurm_version":"%s","plugins":[%s],"uids":{%s},"tools":[%s]}\\n' "$version" "$plugins" "$ids" "$tools"
 """
 
 

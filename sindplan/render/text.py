@@ -42,7 +42,7 @@ _SHOWN = {
     "node": ("image", "cpus", "memory", "tmp_size"),
 }
 """Fields that tell a reader something about a resource that comes."""
-_NUMBERED = re.compile(r"\bworker-([0-9]+)\b")
+_NUMBERED = re.compile(r"\bworker-(0|[1-9][0-9]{0,8})\b")
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
 NO_CHANGES = "No changes. Your clusters match the declaration."

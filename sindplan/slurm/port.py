@@ -16,7 +16,6 @@ DRAIN_REASON = "sindplan: leaving"
 
 PROGRAMS = {
     "munge.service": "munged",
-    "ssh.service": "sshd",
     "sshd.service": "sshd",
     "slurmctld.service": "slurmctld",
     "slurmd.service": "slurmd",

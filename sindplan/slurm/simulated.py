@@ -77,7 +77,7 @@ class SlurmMachine:
             return None
         if container.name in self.broken:
             return 255
-        units = {"munge.service", "ssh.service"}
+        units = {"munge.service", "sshd.service"}
         units |= {f"{d}.service" for d in _DAEMONS if self._linked(container, d)}
         self._nodes[container.id] = _Node()
         # munged before the daemons that need it.
@@ -183,7 +183,7 @@ class SlurmMachine:
             case "munge.service":
                 key = self.engine.get_files(container.id, _MUNGE).get(_MUNGE)
                 return key is not None and key.mode == _KEY_MODE and key.uid != 0 and bool(key.content)
-            case "ssh.service":
+            case "sshd.service":
                 key = self.engine.get_files(container.id, _HOST_KEY).get(_HOST_KEY)
                 return key is not None and key.mode == _HOST_KEY_MODE
             case "slurmctld.service":

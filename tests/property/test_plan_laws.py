@@ -49,7 +49,7 @@ class Situation:
         if not self.destroy:
             return self.world.prepare(self.declaration)
         clusters = clusters_of(self.declaration)
-        return prepare_destroy(self.world.engine, self.world.slurm, clusters, owner=self.declaration.name)
+        return prepare_destroy(self.world.engine, self.world.slurm, clusters, declaration=self.declaration)
 
 
 @st.composite
@@ -173,7 +173,7 @@ def test_planning_only_reads(situation: Situation) -> None:
 
         prepare(engine, slurm, declaration, probe=probe)  # type: ignore[arg-type]
         if probe:
-            prepare_destroy(engine, slurm, clusters_of(declaration), owner=declaration.name)  # type: ignore[arg-type]
+            prepare_destroy(engine, slurm, clusters_of(declaration), declaration=declaration)  # type: ignore[arg-type]
 
         assert engine.calls == []
     assert world.snapshot() == before

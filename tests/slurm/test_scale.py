@@ -114,6 +114,7 @@ def test_a_busy_worker_is_waited_for(lab):
 def test_a_worker_that_is_busy_too_long_stays(lab):
     """The apply fails, and nothing is other than before: no node is drained any more."""
     realm = lab.realm()
+    controller = f"{realm}-dev-controller"
     lab.declare(lab.cluster(realm, workers='nodes = "worker-[0-2]"'))
     lab.apply()
     job = lab.submit(realm, "worker-1", 600)
@@ -125,6 +126,8 @@ def test_a_worker_that_is_busy_too_long_stays(lab):
     assert f"worker-1 still runs the jobs {job} after 1s; it stays." in ran.err
     assert f"{realm}/dev is as it was before." in ran.err
     assert lab.job(realm, job) == "RUNNING"
+    # slurmctld marks a node that is resumed until it has answered a ping.
+    lab.wait(controller, "! sinfo -hN -o %t | grep -q '[*]'")
     assert lab.snapshot() == before
 
 
