@@ -2,9 +2,7 @@
 
     SindplanError
      ├─ DeclarationInvalid   the state file is wrong: holds every problem of it
-     ├─ PlanBlocked          the plan may not be applied as things are
      ├─ NodeFailed           a node did not become ready: holds its diagnostics
-     ├─ ApplyFailed          some actions failed
      └─ EngineError          Docker
          ├─ EngineUnreachable    nobody answers, or it is not usable from here
          ├─ EngineTimeout        no answer in time: the outcome of the call is unknown
@@ -68,14 +66,6 @@ class DeclarationInvalid(SindplanError):
         self.problems = problems
 
 
-class PlanBlocked(SindplanError):
-    """A plan exists and was shown, but it may not be applied; `reasons` says why, one sentence each."""
-
-    def __init__(self, reasons: tuple[str, ...]) -> None:
-        super().__init__("The plan is blocked: " + " ".join(reasons))
-        self.reasons = reasons
-
-
 class NodeFailed(SindplanError):
     """A node container exited, or a unit in it failed or did not start in time.
 
@@ -86,10 +76,6 @@ class NodeFailed(SindplanError):
     def __init__(self, summary: str, diagnostics: str = "", fix: str = "") -> None:
         super().__init__(summary, fix)
         self.diagnostics = diagnostics
-
-
-class ApplyFailed(SindplanError):
-    """An apply did not arrive at its goal; the report was told through the reporter already."""
 
 
 class EngineError(SindplanError):

@@ -13,7 +13,7 @@ from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, scope_of
-from sindplan.model.layout import Layout, images_of, lay_out
+from sindplan.model.layout import Layout, images_of, lay_out, node_images
 from sindplan.model.resource import State
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
@@ -22,8 +22,10 @@ from sindplan.plan.diff import Observed, Reason
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
 from sindplan.preflight.cluster import Case, check_plan, privileges
-from sindplan.preflight.finding import Finding, Severity, warning
+from sindplan.preflight.destroy import check_destroy
+from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
+from sindplan.preflight.ownership import check_ownership, foreign_owners
 from sindplan.slurm.port import Slurm
 
 
@@ -71,8 +73,10 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
     clusters = clusters_of(declaration)
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
     layout = lay_out(declaration, before.facts())
-    wanted = desired(layout)
-    observed = _without_guests(before.observed(), layout)
+    foreign = foreign_owners(before.inventory, clusters, declaration.name)
+    wanted = _without(desired(layout), foreign)
+    seen = _without_guests(before.observed(), layout)
+    observed = Observed(state=_without(seen.state, foreign), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)
     case = Case(layout=layout, observation=before, plan=plan, machine=machine)
@@ -82,7 +86,7 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
         plan=plan,
         before=before,
         clusters=clusters,
-        findings=(*check_host(before.inventory.engine, machine), *check_plan(case)),
+        findings=(*check_host(before.inventory.engine, machine), *check_ownership(foreign), *check_plan(case)),
         privileges=privileges(
             tuple(
                 cluster
@@ -94,8 +98,8 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
     )
 
 
-def get_images(engine: Engine, declaration: Declaration, before: Observation, say: Callable[[str], None]) -> bool:
-    """Pull images that the engine lacks, and look once into those that say nothing of themselves.
+def get_images(engine: Engine, declaration: Declaration, prepared: Prepared, say: Callable[[str], None]) -> bool:
+    """Pull images that a plan needs and the engine lacks, and look once into those that say nothing of themselves.
 
     Args:
         say: Hears what is being done, a few words at a time.
@@ -106,21 +110,28 @@ def get_images(engine: Engine, declaration: Declaration, before: Observation, sa
     Raises:
         SindplanError: An image cannot be had.
     """
-    facts = before.facts()
-    images = {reference: look_up(engine, reference) for reference in images_of(declaration)}
-    wanting = [reference for reference, known in images.items() if not known.probed]
-    for reference in wanting:
-        image = engine.image(reference) or _pulled(engine, reference, say)
-        if not look_up(engine, reference).probed:
+    facts = prepared.before.facts()
+    # Also what was left half made is created; what only has to be started needs no image.
+    new = {change.address for change in prepared.plan.changes if change.operation is Operation.CREATE}
+    new |= {change.address for change in prepared.plan.changes if any(field.name == "made" for field in change.fields)}
+    needed = {getattr(change.after, "image", "") for change in prepared.plan.changes if change.address in new}
+    images = dict(facts.images)
+    learnt = False
+    for reference in node_images(declaration):
+        image = engine.image(reference)
+        if image is None and reference in needed:
+            image, learnt = _pulled(engine, reference, say), True
+        if image is not None and not look_up(engine, reference).probed:
             say(f"looking into {reference}")
             probe_image(engine, reference, image.id, secrets.token_hex(4))
+            learnt = True
         images[reference] = look_up(engine, reference)
     # Which DNS server there will be depends on what the node images carry; it is not asked which Slurm it has.
-    servers = {mesh.dns_image for mesh in lay_out(declaration, evolve(facts, images={**facts.images, **images})).meshes}
-    missing = sorted(reference for reference in servers if engine.image(reference) is None)
-    for reference in missing:
-        _pulled(engine, reference, say)
-    return bool(wanting or missing)
+    for mesh in lay_out(declaration, evolve(facts, images=images)).meshes:
+        if mesh.address / "dns" in new and engine.image(mesh.dns_image) is None:
+            _pulled(engine, mesh.dns_image, say)
+            learnt = True
+    return learnt
 
 
 def _pulled(engine: Engine, reference: str, say: Callable[[str], None]) -> Image:
@@ -147,51 +158,52 @@ def prepare_destroy(
     Args:
         declaration: The one they must belong to; None when the clusters were named one by one.
         allow_job_loss: Whether running jobs may be lost.
+
+    Raises:
+        SindplanError: A cluster that was named is not there.
     """
     owner = declaration.name if declaration else ""
     before = observe(engine, slurm, clusters)
-    found = before.inventory.clusters()
-    last = {realm for realm in {c.realm for c in clusters} if not _others(before.inventory, realm, clusters)}
-    observed = before.observed()
+    there = before.inventory.clusters()
+    missing = [] if declaration else sorted(str(address) for address in clusters if address not in there)
+    if missing:
+        found = ", ".join(map(str, sorted(there))) or "none"
+        raise SindplanError(f"There is no cluster {', '.join(missing)}.", f"Clusters on this engine: {found}.")
+    foreign = foreign_owners(before.inventory, clusters, owner)
+    own = set(clusters) - set(foreign)
+    last = {address.realm for address in own if not _others(before.inventory, address.realm, own)}
     state = {
         address: resource
-        for address, resource in observed.state.items()
-        if scope_of(address, resource).cluster != MESH or address.realm in last
+        for address, resource in before.observed().state.items()
+        if (scope := scope_of(address, resource)) in own or (scope.cluster == MESH and address.realm in last)
     }
     plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand")
-    findings: list[Finding] = []
-    for address in sorted(clusters):
-        owners = found[address].owners if address in found else frozenset()
-        foreign = owners - {owner} if owner else owners & {""}
-        for other in sorted(foreign):
-            whose = f"belongs to the declaration named {other!r}" if other else "was not made by sindplan"
-            findings.append(
-                Finding("ownership", f"{address} {whose}; it is left alone.", "Name only your own clusters.")
-            )
-        record = observed.state.get(address / "record")
-        recorded = isinstance(record, ClusterRecord) and record.protected
-        declared = declaration.realms[address.realm].clusters[address.cluster] if declaration else None
-        if recorded or (declared is not None and declared.prevent_destroy):
-            findings.append(
-                Finding(
-                    "prevent_destroy",
-                    f"{address} is protected by prevent_destroy.",
-                    "Set prevent_destroy = false and apply, then destroy.",
-                )
-            )
-    for cluster in before.evidence.clusters:
-        if cluster.view is None and any(node.state == "running" for node in cluster.nodes.values()):
-            text = f"slurmctld of {cluster.address} does not answer: whether jobs run is not known."
-            findings.append(warning("jobs", text))
-        jobs = cluster.view.running_jobs if cluster.view else ()
-        if jobs:
-            text = f"{cluster.address} runs the jobs {', '.join(jobs)}; they would be lost."
-            findings.append(
-                warning("jobs", text)
-                if allow_job_loss
-                else Finding("jobs", text, "Wait for them, or say --allow-job-loss.")
-            )
-    return Prepared(owner=owner, plan=plan, before=before, clusters=tuple(sorted(clusters)), findings=tuple(findings))
+    return Prepared(
+        owner=owner,
+        plan=plan,
+        before=before,
+        clusters=tuple(sorted(clusters)),
+        findings=(
+            *check_ownership(foreign),
+            *check_destroy(before.evidence, _protected(state, declaration, own), allow_job_loss=allow_job_loss),
+        ),
+    )
+
+
+def _protected(state: State, declaration: Declaration | None, clusters: Collection[Address]) -> frozenset[Address]:
+    """Return the clusters that say prevent_destroy: as applied last, or as declared now."""
+    recorded = {a.scope for a, record in state.items() if isinstance(record, ClusterRecord) and record.protected}
+    declared = {
+        address
+        for address in clusters
+        if declaration is not None and declaration.realms[address.realm].clusters[address.cluster].prevent_destroy
+    }
+    return frozenset(recorded | declared)
+
+
+def _without(state: State, clusters: Collection[Address]) -> State:
+    """Leave out what belongs to some clusters: nothing is done to it, so nothing is shown of it."""
+    return {address: resource for address, resource in state.items() if scope_of(address, resource) not in clusters}
 
 
 def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> bool:

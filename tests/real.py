@@ -292,7 +292,9 @@ class Lab:
             elif name.endswith("-ssh"):
                 found[f"known hosts {name}"] = sorted(self.read(name, "cat", "/root/.ssh/known_hosts").splitlines())
             elif name.endswith("-controller"):
-                script = "find /etc/slurm /etc/munge -type f -exec stat -c '%n %a %u:%g' {} + -exec sha256sum {} + | sort"
+                script = (
+                    "find /etc/slurm /etc/munge -type f -exec stat -c '%n %a %u:%g' {} + -exec sha256sum {} + | sort"
+                )
                 found[f"files {name}"] = self.read(name, "sh", "-c", script).splitlines()
                 found[f"slurm {name}"] = self.read(name, "sinfo", "-hN", "-o", "%N %t %E").splitlines()
         return found

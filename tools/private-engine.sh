@@ -10,7 +10,8 @@ INOTIFY_WANTED=1024
 
 DIR=$STATE/engines/$NAME
 SOCKET=unix://$DIR/run/docker.sock
-CGROUP=/sindplan-$NAME
+# Named by the folder, too: an engine of the same name in another state folder is somebody else's.
+CGROUP=/sindplan-$NAME-$(printf '%s' "$DIR" | cksum | cut -d' ' -f1)
 
 api() { "$PYTHON" "$REPO/tools/dockerapi.py" "$@"; }
 

@@ -42,7 +42,7 @@ def command(
     try:
         prepared = prepare(engine, slurm, declaration)
         wanting = not prepared.blocked and not prepared.plan.empty
-        if wanting and get_images(engine, declaration, prepared.before, output.say):
+        if wanting and get_images(engine, declaration, prepared, output.say):
             prepared = prepare(engine, slurm, declaration)
         return execute_prepared(
             prepared,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import options
-from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
+from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, wait_option
 from sindplan.model.address import Address
 
 _CLUSTER_PARTS = 2
@@ -60,6 +60,7 @@ def command(
             parallelism=parallelism,
             wait=wait,
             lock_timeout=lock_timeout,
+            words=DESTROY,
         )
     finally:
         engine.close()

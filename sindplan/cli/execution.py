@@ -20,7 +20,7 @@ from sindplan.model.units import parse_duration
 from sindplan.observe.observation import Observation
 from sindplan.plan.plan import Plan
 from sindplan.preflight.finding import Finding
-from sindplan.render.text import render_text
+from sindplan.render.text import NO_CHANGES, render_text
 from sindplan.slurm.port import Slurm
 from sindplan.workflow import Prepared
 
@@ -58,6 +58,18 @@ lock_option = click.option(
 
 
 @frozen(kw_only=True)
+class Words:
+    """How a command speaks of what it does."""
+
+    nothing: str = NO_CHANGES
+    done: str = "Apply complete!"
+
+
+APPLY = Words()
+DESTROY = Words(nothing="Nothing to destroy.", done="Destroy complete!")
+
+
+@frozen(kw_only=True)
 class Consent:
     """What the user has agreed to beforehand."""
 
@@ -77,13 +89,14 @@ def execute_prepared(
     parallelism: int,
     wait: int,
     lock_timeout: int,
+    words: Words = APPLY,
 ) -> int:
     """Show a plan, ask, lock, plan again, execute; return the exit status.
 
     What was agreed to is what is done: when the plan under the lock is another, it is shown and asked again.
     """
     output.engine(prepared.engine)
-    status = _offer(prepared, consent)
+    status = _offer(prepared, consent, words)
     if status is not None:
         return status
     realms = [cluster.realm for cluster in prepared.clusters]
@@ -91,7 +104,7 @@ def execute_prepared(
         again = prepare_again()
         if not _same(again, prepared):
             output.say("The engine changed meanwhile; this is the plan now:")
-            status = _offer(again, consent, told=prepared.findings)
+            status = _offer(again, consent, words, told=prepared.findings)
             if status is not None:
                 return status
         return _execute(
@@ -99,6 +112,7 @@ def execute_prepared(
             engine,
             slurm,
             observe_again,
+            words,
             Settings(
                 parallelism=parallelism,
                 wait=wait or NO_LIMIT,
@@ -108,18 +122,25 @@ def execute_prepared(
         )
 
 
-def _offer(prepared: Prepared, consent: Consent, told: tuple[Finding, ...] = ()) -> int | None:
+def _offer(prepared: Prepared, consent: Consent, words: Words, told: tuple[Finding, ...] = ()) -> int | None:
     """Show a plan and ask; return an exit status when it is not to be executed."""
-    for privilege in prepared.privileges:
-        output.data(f"! {privilege}")
-    output.data(render_text(prepared.plan))
-    output.findings(finding for finding in prepared.findings if finding not in told)
+    show(prepared, words.nothing, told)
     if not prepared.blocked and prepared.plan.empty:
         return 0
     if prepared.blocked or not _agreed(prepared, consent):
         output.say("Nothing was changed.")
         return 1
     return None
+
+
+def show(prepared: Prepared, nothing: str = NO_CHANGES, told: tuple[Finding, ...] = ()) -> None:
+    """Print a plan: privileges first, findings that were not told before last."""
+    for privilege in prepared.privileges:
+        output.data(f"! {privilege}")
+    # That nothing is to be done would be a lie about clusters that are left out because they are somebody else's.
+    if not (prepared.blocked and prepared.plan.empty):
+        output.data(render_text(prepared.plan, nothing))
+    output.findings(finding for finding in prepared.findings if finding not in told)
 
 
 def _same(one: Prepared, other: Prepared) -> bool:
@@ -137,6 +158,7 @@ def _execute(
     engine: Engine,
     slurm: Slurm,
     observe_again: Callable[[], Observation],
+    words: Words,
     settings: Settings,
 ) -> int:
     progress = output.Progress()
@@ -152,7 +174,7 @@ def _execute(
             settings=settings,
             stop=stop,
         )
-    return _tell(prepared.plan, applied, progress.seconds)
+    return _tell(prepared.plan, applied, words, progress.seconds)
 
 
 def _agreed(prepared: Prepared, consent: Consent) -> bool:
@@ -165,7 +187,7 @@ def _agreed(prepared: Prepared, consent: Consent) -> bool:
         output.say("There is no terminal to ask on: say --auto-approve to go on without a question.")
         return False
     output.say("Only 'yes' will be accepted to go on.")
-    return str(click.prompt("Do this?", err=True, default="", show_default=False)) == "yes"
+    return str(click.prompt("Do this?", err=True, default="", show_default=False, prompt_suffix=" ")) == "yes"
 
 
 @contextmanager
@@ -188,22 +210,25 @@ def _interruptible() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _tell(plan: Plan, applied: Applied, seconds: float) -> int:
+def _tell(plan: Plan, applied: Applied, words: Words, seconds: float) -> int:
     outcome = applied.outcome
     if outcome.complete:
         counts = plan.counts
         output.data(
-            f"Apply complete! Resources: {counts[Operation.CREATE]} added, {counts[Operation.UPDATE]} changed, "
+            f"{words.done} Resources: {counts[Operation.CREATE]} added, {counts[Operation.UPDATE]} changed, "
             f"{counts[Operation.DELETE]} destroyed. ({seconds:.1f}s)"
         )
         return 0
     output.failures(outcome.failed)
     output.say("")
+    done = {action.scope for action in plan.actions} - outcome.unfinished
+    for scope in sorted(done):
+        output.say(f"{scope} is done.")
     for scope in sorted(applied.restored):
         output.say(f"{scope} is as it was before.")
     for scope in sorted(applied.kept):
-        left = [action for action in outcome.not_started if action.scope == scope]
-        output.say(f"{scope} is left half way; {len(left)} actions were not started. Run the same command again.")
+        left = sum(action.scope == scope for action in outcome.not_started)
+        output.say(f"{scope} is left half way, with {left} still to do. Run the same command again.")
     for leftover in applied.leftovers:
         output.say(f"Left over: {leftover}.")
     return INTERRUPTED if outcome.interrupted and not outcome.failed else 1

@@ -10,7 +10,7 @@ from contextlib import suppress
 import click
 
 from sindplan.engine.records import EngineInfo
-from sindplan.errors import ApplyFailed, DeclarationInvalid, NodeFailed, SindplanError
+from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError
 from sindplan.execute.reporter import Reporter
 from sindplan.plan.plan import Action, Plan
 from sindplan.preflight.finding import Finding, Severity
@@ -18,38 +18,6 @@ from sindplan.render.text import escaped, fold
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
-_STEPS = {
-    "mesh-network.create": "creating",
-    "mesh-network.remove": "removing",
-    "network.create": "creating",
-    "network.connect": "connecting the relay",
-    "network.remove": "removing",
-    "volume.create": "creating",
-    "volume.remove": "removing",
-    "dns.start": "starting",
-    "dns.remove": "removing",
-    "relay.start": "starting",
-    "relay.remove": "removing",
-    "record.write": "writing DNS records",
-    "record.remove": "removing DNS records",
-    "known-host.write": "writing known hosts",
-    "known-host.remove": "removing known hosts",
-    "file.write": "writing",
-    "file.remove": "removing",
-    "key.write": "making",
-    "node.create": "creating",
-    "node.start": "starting",
-    "node.join": "joining Slurm",
-    "node.limit": "setting limits",
-    "node.connect": "connecting",
-    "node.remove": "removing",
-    "service.start": "starting",
-    "service.reconfigure": "reconfiguring",
-    "slurm.drain": "draining",
-    "slurm.resume": "resuming",
-    "cluster-record.write": "recording what was applied",
-    "cluster-record.remove": "removing",
-}
 _wanted = True
 
 
@@ -114,11 +82,11 @@ class Progress(Reporter):
 
     def finished(self, action: Action, seconds: float) -> None:
         """Say what was done and how long it took."""
-        say(f"{_where(action)}: {_STEPS[action.step]} done after {seconds:.1f}s")
+        say(f"{_where(action)}: {action.says} took {seconds:.1f}s")
 
     def failed(self, action: Action, error: SindplanError) -> None:  # noqa: ARG002 - told at the end
         """Say what failed, at once; the summary at the end says it whole."""
-        say(_styled(f"{_where(action)}: {_STEPS[action.step]} failed", "red", err=True))
+        say(_styled(f"{_where(action)}: {action.says} failed", "red", err=True))
 
     def taking_back(self, plan: Plan) -> None:
         """Say that the rollback begins."""
@@ -135,9 +103,12 @@ def _where(action: Action) -> str:
 
 
 def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:
-    """Print why actions failed."""
+    """Print why actions failed; what failed alike is told once."""
+    alike: dict[tuple[str, str, str], tuple[SindplanError, list[Action]]] = {}
     for action, problem in failed:
-        if not isinstance(problem, ApplyFailed):
-            say("")
-            say(f"{_where(action)}:")
-            error(problem)
+        key = (problem.summary, problem.fix, getattr(problem, "diagnostics", ""))
+        alike.setdefault(key, (problem, []))[1].append(action)
+    for problem, actions in alike.values():
+        say("")
+        say(f"{', '.join(fold(str(change.address) for action in actions for change in action.changes))}:")
+        error(problem)

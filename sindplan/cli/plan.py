@@ -15,7 +15,7 @@ CHANGES = 2
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
 def command(paths: tuple[Path, ...], detailed_exitcode: bool, no_probe: bool) -> int:
     """Show what would change, and why. Changes nothing."""
-    from sindplan.render.text import render_text
+    from sindplan.cli.execution import show
     from sindplan.workflow import prepare
 
     declaration = options.read_declaration(paths)
@@ -27,10 +27,7 @@ def command(paths: tuple[Path, ...], detailed_exitcode: bool, no_probe: bool) ->
     output.engine(prepared.engine)
     if no_probe:
         output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
-    for privilege in prepared.privileges:
-        output.data(f"! {privilege}")
-    output.data(render_text(prepared.plan))
-    output.findings(prepared.findings)
+    show(prepared)
     if prepared.blocked:
         return 1
     return CHANGES if detailed_exitcode and not prepared.plan.empty else 0

@@ -132,7 +132,7 @@ def _take_back(
 ) -> tuple[frozenset[Address], tuple[str, ...]]:
     goal, start = before.observed(), now.observed()
     # Half made nodes that were found are not worth going back to.
-    worth = {address: resource for address, resource in goal.state.items() if getattr(resource, "made", True)}
+    worth = {address: resource for address, resource in goal.state.items() if resource.finished}
     plan = make_plan(
         _within(worth, scopes),
         Observed(state=_within(start.state, scopes), unknown=start.unknown | goal.unknown),
@@ -168,8 +168,8 @@ def _only_own(changes: tuple[Change, ...], token: str) -> tuple[tuple[Change, ..
     """Leave out removals of what this apply did not make: somebody else made it in the meantime."""
     own, foreign = [], []
     for change in changes:
-        made_by = getattr(change.before, "run", None)
-        if change.operation is Operation.DELETE and made_by is not None and made_by != token:
+        made_by = change.before.made_by if change.before else None
+        if change.operation is Operation.DELETE and made_by not in (None, token):
             foreign.append(f"{change.address} appeared meanwhile, was not made by this apply, and was left alone")
         else:
             own.append(change)
@@ -180,8 +180,8 @@ def known_from(observation: Observation) -> Known:
     """Return what a run knows from the start: ids, subnets, addresses and keys that the evidence shows."""
     known = Known()
     for address, resource in observation.observed().state.items():
-        if identity := getattr(resource, "id", ""):
-            known.ids[address] = identity
+        if resource.identity:
+            known.ids[address] = resource.identity
     for mesh in observation.evidence.meshes:
         if mesh.relay_key:
             known.relay_keys[mesh.realm] = mesh.relay_key.strip()

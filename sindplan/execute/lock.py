@@ -92,9 +92,11 @@ def _network_lock(engine: Engine, realm: str, waiting: Waiting) -> Iterator[None
                 # Created by a call whose answer was lost.
                 made.append(holder.id)
                 return True
-            if holder is not None and _stale(holder, own):
-                _remove(engine, holder.id)
-            return False
+            if holder is None or not _stale(holder, own):
+                return False
+            waiting.say(f"The lock of the realm {realm!r} is taken over: {_who(holder)} is no more.")
+            _remove(engine, holder.id)
+            return taken()
         return True
 
     def holder() -> str:

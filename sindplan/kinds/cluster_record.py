@@ -5,7 +5,7 @@ new one first, then the old one is removed. The engine refuses a second network 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -20,12 +20,12 @@ from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
 from sindplan.model.kind import Kind, Phase, Step
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, Resource
+from sindplan.model.resource import IGNORED, IN_PLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
 
 @frozen(kw_only=True)
-class ClusterRecord(Resource):
+class ClusterRecord(EngineObject):
     """The record. `declaration` is canonical JSON without secrets."""
 
     KIND: ClassVar[str] = "cluster-record"
@@ -34,17 +34,16 @@ class ClusterRecord(Resource):
     protected: bool = field(metadata=IN_PLACE)
     declaration: str = field(metadata=IN_PLACE)
     ids: tuple[str, ...] = field(default=(), metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
 
-_WRITE = Step("cluster-record.write", Phase.SEAL)
+_WRITE = Step("cluster-record.write", "recording what was applied", Phase.SEAL)
 
 KIND = Kind(
     name="cluster-record",
     resource=ClusterRecord,
     create=(_WRITE,),
     update=dict.fromkeys(("owner", "protected", "declaration"), (_WRITE,)),
-    delete=(Step("cluster-record.remove", Phase.SEAL),),
+    delete=(Step("cluster-record.remove", "removing", Phase.SEAL),),
 )
 
 
@@ -90,6 +89,9 @@ def write(run: Run, action: Action) -> None:
     assert isinstance(record, ClusterRecord)
     realm, cluster = change.address.parts[:2]
     base = names.record(realm, cluster)
+    newest, *left = change.before.ids if isinstance(change.before, ClusterRecord) else ("",)
+    # Of an apply that was killed between writing and removing: it takes one of the two names.
+    _remove(run, left)
     marks = {
         **labels.own(record.owner, run.token),
         labels.RECORD: "1",
@@ -102,17 +104,17 @@ def write(run: Run, action: Action) -> None:
         run.engine.create_network(NetworkSpec(name=base, labels=marks, config_only=True))
     except Conflict:
         run.engine.create_network(NetworkSpec(name=f"{base}-next", labels=marks, config_only=True))
-    _remove(run, change.before)
+    _remove(run, [newest] if newest else [])
 
 
 def remove(run: Run, action: Action) -> None:
     """Remove a record."""
     (change,) = action.changes
-    _remove(run, change.before)
+    _remove(run, change.before.ids if isinstance(change.before, ClusterRecord) else ())
 
 
-def _remove(run: Run, before: Resource | None) -> None:
-    for record in before.ids if isinstance(before, ClusterRecord) else ():
+def _remove(run: Run, records: Iterable[str]) -> None:
+    for record in records:
         try:
             run.engine.remove_network(record)
         except NotFound:

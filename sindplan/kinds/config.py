@@ -50,6 +50,7 @@ class File(Resource):
 
 _WRITE = Step(
     "file.write",
+    "writing",
     # Configuration without a worker is written only when the worker's jobs are done.
     after=(After("node.create", Where.NEEDED), After("slurm.drain", Where.CLUSTER)),
     batch=True,
@@ -60,7 +61,7 @@ KIND = Kind(
     resource=File,
     create=(_WRITE,),
     update=dict.fromkeys(("content", "mode", "uid", "gid"), (_WRITE,)),
-    delete=(Step("file.remove", Phase.REMOVE, batch=True),),
+    delete=(Step("file.remove", "removing", Phase.REMOVE, batch=True),),
 )
 
 
@@ -102,21 +103,21 @@ def write(run: Run, action: Action) -> None:
     """Write all files of a cluster that changed."""
     controller = run.id(action.scope / "node/controller")
     subnet = run.known.subnets.get(action.scope, "")
-    entries = [
-        Entry(
-            path=f"{CONFIG}/{'/'.join(change.address.parts[3:])}",
-            content=network.resolve(file.content, subnet).encode(),
-            mode=file.mode,
-            uid=file.uid,
-            gid=file.gid,
-        )
-        for change in action.changes
-        if isinstance(file := change.after, File)
-    ]
+    entries: list[Entry] = []
+    unread = False
+    for change in action.changes:
+        before, file = change.before, change.after
+        assert isinstance(file, File)
+        content = network.resolve(file.content, subnet)
+        # A file whose mode or owner alone is set right says nothing new to slurmctld.
+        unread = unread or not isinstance(before, File) or before.content != content
+        path = f"{CONFIG}/{'/'.join(change.address.parts[3:])}"
+        entries.append(Entry(path=path, content=content.encode(), mode=file.mode, uid=file.uid, gid=file.gid))
     container = run.engine.inspect_container(controller)
     if container is not None and container.state == "running":
         # The mark comes first: whatever is moved after it, slurmctld has not read.
-        run.slurm.install(controller, [Entry(path=f"{CONFIG}/{PENDING}"), *entries])
+        mark = [Entry(path=f"{CONFIG}/{PENDING}")] if unread else []
+        run.slurm.install(controller, [*mark, *entries])
     else:
         run.engine.put_files(controller, entries)
 

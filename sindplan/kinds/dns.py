@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import Container, ContainerSpec, Endpoint, Entry
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, wanted_container
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wanted_container
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names
@@ -26,7 +26,8 @@ from sindplan.plan.plan import Action
 COREFILE = "/Corefile"
 
 # PID 1 of the container: derives the hosts file from the Corefile at every SIGUSR1. dnsmasq takes a changed file below
-# --hostsdir without a signal (dnsmasq(8)); names of other zones go on to the container's own resolver.
+# --hostsdir without a signal (dnsmasq(8)); names of other zones go on to the container's own resolver. Signal 37 is
+# SIGRTMIN+3, with which Docker stops containers of an image that is made for systemd.
 DNSMASQ_SCRIPT = """\
 hosts=/run/sindplan-hosts
 mkdir -p "$hosts"
@@ -35,7 +36,7 @@ derive() {
         /Corefile > "$hosts/.new" && mv -f "$hosts/.new" "$hosts/records"
 }
 trap derive USR1
-trap 'kill "$server"; exit 0' TERM INT
+trap 'kill "$server"; exit 0' TERM INT 37
 derive
 dnsmasq --keep-in-foreground --no-hosts --hostsdir="$hosts" --local="/$1/" --user=root --log-facility=- &
 server=$!
@@ -57,14 +58,14 @@ class Dns(MeshContainer):
         return frozenset({Address((self.realm, MESH, "network"))})
 
 
-_START = Step("dns.start", after=(After("mesh-network.create", Where.NEEDED),))
+_START = Step("dns.start", "starting", after=(After("mesh-network.create", Where.NEEDED),))
 
 KIND = Kind(
     name="dns",
     resource=Dns,
     create=(_START,),
-    update={"running": (_START,)},
-    delete=(Step("dns.remove", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
+    update={"running": (_START,), "on_mesh": (_START,)},
+    delete=(Step("dns.remove", "removing", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
 )
 
 
@@ -88,10 +89,12 @@ def start(run: Run, action: Action) -> None:
     dns = change.after
     assert isinstance(dns, Dns)
     address = change.address
+    mesh = run.engine.inspect_network(run.id(Address((dns.realm, MESH, "network"))))
+    pinned = mesh.labels.get(labels.DNS_ADDRESS, "") if mesh else ""
     if change.before is None:
-        mesh = run.engine.inspect_network(run.id(Address((dns.realm, MESH, "network"))))
-        pinned = mesh.labels.get(labels.DNS_ADDRESS, "") if mesh else ""
         run.known.ids[address] = run.engine.create_container(_spec(run, dns, pinned))
+    else:
+        set_on_mesh(run, address, dns, pinned)
     if not dns.running:
         run.engine.stop(run.id(address))
         return

@@ -48,7 +48,7 @@ class Key(Resource):
 KIND = Kind(
     name="key",
     resource=Key,
-    create=(Step("key.write", after=(After("node.create", Where.NEEDED),)),),
+    create=(Step("key.write", "making", after=(After("node.create", Where.NEEDED),)),),
 )
 
 

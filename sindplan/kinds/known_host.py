@@ -52,6 +52,7 @@ class KnownHost(Resource):
 
 _WRITE = Step(
     "known-host.write",
+    "writing known hosts",
     after=(After("relay.start", Where.NEEDED), After("node.create", Where.CLUSTER)),
     batch=True,
 )
@@ -61,7 +62,7 @@ KIND = Kind(
     resource=KnownHost,
     create=(_WRITE,),
     update={"key": (_WRITE,)},
-    delete=(Step("known-host.remove", Phase.REMOVE, batch=True),),
+    delete=(Step("known-host.remove", "removing known hosts", Phase.REMOVE, batch=True),),
 )
 
 

@@ -1,25 +1,29 @@
 """What the two containers of a mesh, DNS server and relay, have in common."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from attrs import field, frozen
 
 from sindplan.engine.records import Container
 from sindplan.kinds import labels
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.kinds.run import Run
+from sindplan.model import names
+from sindplan.model.address import MESH, Address
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject
 
 
 @frozen(kw_only=True)
-class MeshContainer(Resource):
-    """A container of a realm's mesh."""
+class MeshContainer(EngineObject):
+    """A container of a realm's mesh. `on_mesh` says whether it is on the mesh network."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("image",)
 
     realm: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
     running: bool = field(metadata=IN_PLACE)
+    on_mesh: bool = field(default=True, metadata=IN_PLACE)
     labels: Mapping[str, str] = field(metadata=REPLACE)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
 
 T = TypeVar("T", bound=MeshContainer)
@@ -37,7 +41,19 @@ def seen_container(kind: type[T], realm: str, container: Container) -> T:
         realm=realm,
         image=container.spec.image,
         running=container.state == "running",
+        on_mesh=container.endpoint(names.mesh_network(realm)) is not None,
         labels=labels.said(container.labels, labels.mesh_container("", "")),
         id=container.id,
         run=container.labels.get(labels.RUN, ""),
     )
+
+
+def set_on_mesh(run: Run, address: Address, wanted: MeshContainer, pinned: str = "") -> None:
+    """Put a container back on its mesh, at its pinned address if it has one, or (when a run is taken back) off it."""
+    container = run.engine.inspect_container(run.id(address))
+    there = container is not None and container.endpoint(names.mesh_network(wanted.realm)) is not None
+    mesh = Address((wanted.realm, MESH, "network"))
+    if wanted.on_mesh and not there:
+        run.engine.connect(run.id(mesh), run.id(address), pinned)
+    elif there and not wanted.on_mesh:
+        run.engine.disconnect(run.id(mesh), run.id(address))

@@ -18,12 +18,12 @@ from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.network import pinned_dns
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
 
 @frozen(kw_only=True)
-class MeshNetwork(Resource):
+class MeshNetwork(EngineObject):
     """A realm's mesh network.
 
     Attributes:
@@ -32,16 +32,15 @@ class MeshNetwork(Resource):
     """
 
     KIND: ClassVar[str] = "mesh-network"
+    SHOWN: ClassVar[tuple[str, ...]] = ("subnet",)
 
     name: str = field(metadata=IGNORED)
     labels: Mapping[str, str] = field(metadata=REPLACE)
     pinned: bool = field(default=True, metadata=IN_PLACE)
     subnet: str = field(default="", metadata=IGNORED)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
 
-_CREATE = Step("mesh-network.create")
+_CREATE = Step("mesh-network.create", "creating")
 
 KIND = Kind(
     name="mesh-network",
@@ -51,6 +50,7 @@ KIND = Kind(
     delete=(
         Step(
             "mesh-network.remove",
+            "removing",
             Phase.REMOVE,
             after=(
                 After("node.remove", Where.NEEDING),

@@ -15,12 +15,12 @@ from sindplan.model import names, network
 from sindplan.model.address import MESH, Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
 
 @frozen(kw_only=True)
-class Network(Resource):
+class Network(EngineObject):
     """A cluster's bridge network.
 
     Attributes:
@@ -32,6 +32,7 @@ class Network(Resource):
     """
 
     KIND: ClassVar[str] = "network"
+    SHOWN: ClassVar[tuple[str, ...]] = ("subnet",)
 
     name: str = field(metadata=IGNORED)
     subnet: str = field(metadata=REPLACE)
@@ -39,8 +40,6 @@ class Network(Resource):
     relay: bool = field(metadata=IN_PLACE)
     labels: Mapping[str, str] = field(metadata=REPLACE)
     workers: int = field(default=0, metadata=IGNORED)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -48,8 +47,8 @@ class Network(Resource):
         return frozenset({Address((self.labels[labels.REALM], MESH, "relay"))})
 
 
-_CREATE = Step("network.create")
-_CONNECT = Step("network.connect", after=(After("relay.start", Where.NEEDED),))
+_CREATE = Step("network.create", "creating")
+_CONNECT = Step("network.connect", "connecting the relay", after=(After("relay.start", Where.NEEDED),))
 
 KIND = Kind(
     name="network",
@@ -59,6 +58,7 @@ KIND = Kind(
     delete=(
         Step(
             "network.remove",
+            "removing",
             Phase.REMOVE,
             after=(After("node.remove", Where.NEEDING),),
         ),

@@ -22,7 +22,7 @@ from sindplan.model.address import MESH, Address
 from sindplan.model.boot import BOOT_SCRIPT
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, Resource
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
 from sindplan.model.units import MIB
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import CONFIG, STATE
@@ -45,7 +45,7 @@ _POWER: Mapping[ContainerState, Power] = {
 
 
 @frozen(kw_only=True)
-class Node(Resource):
+class Node(EngineObject):
     """A node container.
 
     Attributes:
@@ -61,6 +61,7 @@ class Node(Resource):
     """
 
     KIND: ClassVar[str] = "node"
+    SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size")
 
     name: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
@@ -80,8 +81,11 @@ class Node(Resource):
     units: tuple[str, ...] = field(default=(), metadata=IGNORED)
     owners: Mapping[str, tuple[int, int]] = field(factory=dict, metadata=IGNORED)
     image_id: str = field(default="", metadata=IGNORED)
-    id: str = field(default="", metadata=IGNORED)
-    run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was ever started."""
+        return self.made
 
     @property
     def cluster(self) -> Address:
@@ -103,6 +107,7 @@ class Node(Resource):
 
 _CREATE = Step(
     "node.create",
+    "creating",
     after=(
         After("mesh-network.create", Where.NEEDED),
         After("network.create", Where.NEEDED),
@@ -113,6 +118,7 @@ _CREATE = Step(
 )
 _START = Step(
     "node.start",
+    "starting",
     after=(
         After("node.create", Where.SAME),
         After("file.write", Where.CLUSTER),
@@ -120,9 +126,10 @@ _START = Step(
         After("service.reconfigure", Where.CLUSTER),
     ),
 )
-_CONNECT = Step("node.connect", after=(After("network.create", Where.NEEDED),))
+_CONNECT = Step("node.connect", "connecting", after=(After("network.create", Where.NEEDED),))
 JOIN = Step(
     "node.join",
+    "joining Slurm",
     after=(
         After("node.connect", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
@@ -131,7 +138,7 @@ JOIN = Step(
     ),
     batch=True,
 )
-"""Waiting until slurmctld can use the workers: one action a cluster, taken by nodes and by Slurm's records alike."""
+"""Waiting until slurmctld can use the workers: one action a cluster, taken by nodes, daemons and Slurm's records alike."""
 
 KIND = Kind(
     name="node",
@@ -140,11 +147,11 @@ KIND = Kind(
     update={
         "made": (_CREATE, _START, JOIN),
         "power": (_START, JOIN),
-        "cpus": (Step("node.limit"),),
-        "memory": (Step("node.limit"),),
+        "cpus": (Step("node.limit", "setting limits"),),
+        "memory": (Step("node.limit", "setting limits"),),
         "networks": (_CONNECT, JOIN),
     },
-    delete=(Step("node.remove", Phase.REMOVE),),
+    delete=(Step("node.remove", "removing", Phase.REMOVE),),
 )
 
 
@@ -349,6 +356,9 @@ def start(run: Run, action: Action) -> None:
         if node.power == "running":
             # Nobody could ask a frozen node whether its daemons run.
             run.slurm.start_units(container, node.units, run.wait)
+            if "slurmctld.service" in node.units:
+                # Its files may have been written while it was frozen.
+                run.slurm.reconfigure(container)
             return
     if node.power == "paused":
         run.engine.pause(container)
@@ -358,8 +368,9 @@ def start(run: Run, action: Action) -> None:
 
 
 def join(run: Run, action: Action) -> None:
-    """Wait until slurmctld can use the workers that were started."""
-    workers = sorted({c.address.name for c in action.changes if names.worker_index(c.address.name) is not None})
+    """Wait until slurmctld can use the workers that were started, or whose daemons were."""
+    parts = {part for change in action.changes for part in change.address.parts[3:]}
+    workers = sorted(part for part in parts if names.worker_index(part) is not None)
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
     controller = run.known.ids.get(action.scope / "node/controller")
     if controller is not None and not stopped and not run.taking_back:

@@ -51,6 +51,7 @@ class Record(Resource):
 
 _WRITE = Step(
     "record.write",
+    "writing DNS records",
     after=(
         After("dns.start", Where.NEEDED),
         After("relay.start", Where.NEEDED),
@@ -64,7 +65,7 @@ KIND = Kind(
     resource=Record,
     create=(_WRITE,),
     update={"target": (_WRITE,)},
-    delete=(Step("record.remove", Phase.REMOVE, batch=True),),
+    delete=(Step("record.remove", "removing DNS records", Phase.REMOVE, batch=True),),
 )
 
 

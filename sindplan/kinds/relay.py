@@ -9,7 +9,7 @@ from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
 from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, wanted_container
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wanted_container
 from sindplan.kinds.node_boot import new_host_key
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
@@ -40,14 +40,21 @@ class Relay(MeshContainer):
         return frozenset({mesh / "network", mesh / "dns", mesh / "volume" / SSH})
 
 
-_START = Step("relay.start", after=(After("dns.start", Where.NEEDED), After("volume.create", Where.NEEDED)))
+_START = Step("relay.start", "starting", after=(After("dns.start", Where.NEEDED), After("volume.create", Where.NEEDED)))
 
 KIND = Kind(
     name="relay",
     resource=Relay,
     create=(_START,),
-    update={"running": (_START,)},
-    delete=(Step("relay.remove", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
+    update={"running": (_START,), "on_mesh": (_START,)},
+    delete=(
+        Step(
+            "relay.remove",
+            "removing",
+            Phase.REMOVE,
+            after=(After("node.remove", Where.NEEDING), After("network.remove", Where.NEEDING)),
+        ),
+    ),
 )
 
 
@@ -71,6 +78,8 @@ def start(run: Run, action: Action) -> None:
     assert isinstance(relay, Relay)
     if change.before is None:
         run.known.ids[change.address] = run.engine.create_container(_spec(run, relay))
+    else:
+        set_on_mesh(run, change.address, relay)
     if not relay.running:
         run.engine.stop(run.id(change.address))
         return

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds import config
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node import units
+from sindplan.kinds.node import DAEMONS, JOIN, units
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -19,6 +19,7 @@ from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import CONFIG, slurm_files
 
+_SLURM = {f"{daemon}.service" for daemons in DAEMONS.values() for daemon in daemons}
 STALE = "not read yet"
 """Stands for the configuration of a slurmctld that has not been told of the last change."""
 
@@ -40,8 +41,9 @@ class Service(Resource):
 
     @property
     def needs(self) -> frozenset[Address]:
-        """The node."""
-        return frozenset({self.node})
+        """The node, and munge on it, without which no daemon of Slurm starts."""
+        munge = self.node.scope / "service" / self.node.name / "munge"
+        return frozenset({self.node, munge} if self.unit in _SLURM else {self.node})
 
     @property
     def host(self) -> Address | None:
@@ -54,10 +56,23 @@ KIND = Kind(
     resource=Service,
     update={
         "active": (
-            Step("service.start", after=(After("node.start", Where.NEEDED), After("file.write", Where.CLUSTER))),
+            Step(
+                "service.start",
+                "starting",
+                after=(
+                    After("node.start", Where.NEEDED),
+                    After("service.start", Where.NEEDED),
+                    After("file.write", Where.CLUSTER),
+                ),
+            ),
+            JOIN,
         ),
         "config": (
-            Step("service.reconfigure", after=(After("file.write", Where.CLUSTER), After("service.start", Where.SAME))),
+            Step(
+                "service.reconfigure",
+                "reconfiguring",
+                after=(After("file.write", Where.CLUSTER), After("service.start", Where.SAME)),
+            ),
         ),
     },
 )

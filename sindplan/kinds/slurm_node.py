@@ -58,10 +58,14 @@ KIND = Kind(
     create=(JOIN,),
     update={
         "state": (
-            Step("slurm.resume", after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER))),
+            Step(
+                "slurm.resume",
+                "resuming",
+                after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER)),
+            ),
         )
     },
-    delete=(Step("slurm.drain"),),
+    delete=(Step("slurm.drain", "draining"),),
 )
 
 
@@ -116,6 +120,12 @@ def drain(run: Run, action: Action) -> None:
         )
     if record.name not in view.nodes:
         return
+    waiting = view.nodes[record.name].waiting
+    if waiting and not run.taking_back:
+        raise SindplanError(
+            f"The pending jobs {', '.join(waiting)} ask for {record.name} by name and would fail with it; it stays.",
+            "Let them run, cancel them (scancel), or have them ask for something else (scontrol update).",
+        )
     run.slurm.drain(controller, [record.name], DRAIN_REASON)
     timeout = run.drain_timeouts.get(record.cluster / "node" / record.name, DRAIN_TIMEOUT)
     left = _wait_empty(run, controller, record.name, timeout)
@@ -145,6 +155,8 @@ def resume(run: Run, action: Action) -> None:
     controller = run.id(record.cluster / "node/controller")
     if record.state == "in service":
         run.slurm.resume(controller, [record.name])
+        if not run.taking_back:
+            run.slurm.join(controller, [record.name], run.wait)
     elif record.state == "leaving":
         run.slurm.drain(controller, [record.name], DRAIN_REASON)
 

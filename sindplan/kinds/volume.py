@@ -14,32 +14,31 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, REPLACE, Resource
+from sindplan.model.resource import IGNORED, REPLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
 SSH = "ssh-config"
 
 
 @frozen(kw_only=True)
-class Volume(Resource):
+class Volume(EngineObject):
     """A named volume."""
 
     KIND: ClassVar[str] = "volume"
-    HOLDS_DATA: ClassVar[bool] = True
 
     name: str = field(metadata=IGNORED)
     labels: Mapping[str, str] = field(metadata=REPLACE)
     driver: str = field(default="local", metadata=REPLACE)
-    run: str = field(default="", metadata=IGNORED)
 
 
 KIND = Kind(
     name="volume",
     resource=Volume,
-    create=(Step("volume.create"),),
+    create=(Step("volume.create", "creating"),),
     delete=(
         Step(
             "volume.remove",
+            "removing",
             Phase.REMOVE,
             after=(After("node.remove", Where.NEEDING), After("relay.remove", Where.NEEDING)),
         ),

@@ -51,7 +51,7 @@ def image_facts(image_id: str, text: str) -> ImageFacts | None:
             tools=frozenset(map(str, data["tools"])),
             probed=True,
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         # The text comes from a container or a label that anybody can write.
         return None
 
@@ -63,7 +63,7 @@ class Member:
     Attributes:
         group: Its worker group by label; empty for one that sindplan did not make.
         ours: Whether it carries the cluster's owner label.
-        busy: Whether jobs run on it; True when that cannot be read.
+        busy: Whether jobs run on it or wait for it by name; True when that cannot be read.
         line: Its line in sind-nodes.conf; empty when there is none.
     """
 

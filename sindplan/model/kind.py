@@ -1,12 +1,12 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum, IntEnum
 
 from attrs import field, frozen
 
 from sindplan.model.address import Address
-from sindplan.model.resource import FieldChange, Resource
+from sindplan.model.resource import Resource
 
 
 class Operation(Enum):
@@ -49,18 +49,17 @@ class Step:
 
     Attributes:
         name: Unique over all kinds, `kind.verb`; the executor looks up what to do by it.
+        says: What is being done, for people: "creating", "writing DNS records".
         phase: When it is due.
         after: What it waits for.
         batch: Whether all resources of a cluster take this step in one action.
     """
 
     name: str
+    says: str
     phase: Phase = Phase.BUILD
     after: tuple[After, ...] = ()
     batch: bool = False
-
-
-StepsFor = Callable[[Operation, Resource | None, Resource | None, tuple[FieldChange, ...]], Iterable[Step]]
 
 
 @frozen(kw_only=True)
@@ -72,7 +71,6 @@ class Kind:
         resource: Its class.
         create, delete: Steps in order.
         update: Steps per changed field; fields with the same step take it once.
-        carried: The step of the host that does the creation, for kinds whose node brings them up.
     """
 
     name: str
@@ -80,7 +78,6 @@ class Kind:
     create: tuple[Step, ...] = ()
     update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
     delete: tuple[Step, ...] = ()
-    carried: str = ""
 
 
 def scope_of(address: Address, resource: Resource) -> Address:

@@ -113,11 +113,15 @@ def lay_out(declaration: Declaration, facts: Facts) -> Layout:
 
 def images_of(declaration: Declaration) -> tuple[str, ...]:
     """Return every image that the declaration names, for looking them up."""
+    servers = {realm.mesh.dns_image for realm in declaration.realms.values() if realm.mesh.dns_image}
+    return tuple(sorted({*node_images(declaration), *servers}))
+
+
+def node_images(declaration: Declaration) -> tuple[str, ...]:
+    """Return the images that the declaration names for nodes and relays: what they have must be known."""
     clusters = [cluster for realm in declaration.realms.values() for cluster in realm.clusters.values()]
-    references = {_image(cluster, options) for cluster in clusters for options in _all_options(cluster)}
-    for realm in declaration.realms.values():
-        references |= {image for image in (realm.mesh.dns_image, realm.mesh.relay_image) if image}
-    return tuple(sorted(references))
+    relays = {realm.mesh.relay_image for realm in declaration.realms.values() if realm.mesh.relay_image}
+    return tuple(sorted({_image(one, options) for one in clusters for options in _all_options(one)} | relays))
 
 
 def _all_options(cluster: Cluster) -> tuple[NodeOptions, ...]:

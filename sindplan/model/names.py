@@ -6,9 +6,6 @@ names, so whose an object is says its labels.
 
 import re
 
-ROLE_ORDER = ("controller", "db", "api", "submitter", "worker")
-"""Roles in the order in which sind lists nodes."""
-
 CONTROLLER = "controller"
 BACKUP = "controller-backup"
 DB = "db"

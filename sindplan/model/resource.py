@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, ClassVar
 
-from attrs import fields, frozen
+from attrs import field, fields, frozen
 
 from sindplan.model.address import Address
 
@@ -36,7 +36,23 @@ class Resource:
     """One thing that exists or should exist. Subclasses are frozen attrs classes whose fields are all marked."""
 
     KIND: ClassVar[str]
-    HOLDS_DATA: ClassVar[bool] = False
+    SHOWN: ClassVar[tuple[str, ...]] = ()
+    """Fields that tell a reader something about a resource that comes."""
+
+    @property
+    def identity(self) -> str:
+        """The engine's own id of it; empty for what has none."""
+        return ""
+
+    @property
+    def made_by(self) -> str | None:
+        """The token of the apply that made it, empty for what another tool made; None for what has no maker."""
+        return None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was made to the end; an apply that is killed leaves halves."""
+        return True
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -52,6 +68,29 @@ class Resource:
     def scope(self) -> Address | None:
         """The cluster this is rolled back with, when it is not the one in its address."""
         return None
+
+
+@frozen(kw_only=True)
+class EngineObject(Resource):
+    """A resource that is one object of the engine.
+
+    Attributes:
+        id: The engine's id; empty for a volume, which has only its name.
+        run: The token of the apply that made it.
+    """
+
+    id: str = field(default="", metadata=IGNORED)
+    run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def identity(self) -> str:
+        """The id."""
+        return self.id
+
+    @property
+    def made_by(self) -> str | None:
+        """The token."""
+        return self.run
 
 
 State = Mapping[Address, Resource]

@@ -129,7 +129,7 @@ def _busy(cluster: ClusterEvidence, short: str) -> bool:
     if cluster.view is None:
         return True
     state = cluster.view.nodes.get(short)
-    return state is not None and bool(state.jobs)
+    return state is not None and bool(state.jobs or state.waiting)
 
 
 def _mesh_facts(mesh: MeshEvidence) -> MeshFacts:

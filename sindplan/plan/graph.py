@@ -16,7 +16,7 @@ BARRIER = "barrier"
 
 
 @define
-class _Node:
+class _Draft:
     """An action in the making."""
 
     step: Step
@@ -28,7 +28,7 @@ class _Node:
 def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Action, ...]:
     """Return the actions that bring the changes about, in an order that respects what they wait for."""
     by_address = {change.address: change for change in changes}
-    nodes: dict[str, _Node] = {}
+    nodes: dict[str, _Draft] = {}
     taken: dict[tuple[str, Address], str] = {}
     in_scope: dict[tuple[str, Address], set[str]] = defaultdict(set)
     own: dict[Address, list[str]] = defaultdict(list)
@@ -37,7 +37,7 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
         scope = scope_of(change.address, change.resource)
         for step in _steps(change, kind, by_address):
             name = f"{step.name} {scope if step.batch else change.address}"
-            node = nodes.setdefault(name, _Node(step=step, scope=scope))
+            node = nodes.setdefault(name, _Draft(step=step, scope=scope))
             node.changes.append(change)
             taken[step.name, change.address] = name
             in_scope[step.name, scope].add(name)
@@ -67,7 +67,9 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
         case Operation.UPDATE:
             steps = [step for change_ in change.fields for step in kind.update[change_.name]]
             # Fields that share a step take it once, when the last of them asks for it.
-            return tuple(reversed(dict.fromkeys(reversed(steps))))
+            once = [*dict.fromkeys(reversed(steps))][::-1]
+            # What a cluster does together comes after what each does for itself.
+            return sorted(once, key=lambda step: step.batch)
         case Operation.REPLACE:
             # Shown, and blocked by the preflight: nothing is done for it.
             return ()
@@ -102,7 +104,7 @@ def _waits(
     return [taken[after.step, address] for address in addresses if (after.step, address) in taken]
 
 
-def _phases(nodes: dict[str, _Node]) -> None:
+def _phases(nodes: dict[str, _Draft]) -> None:
     """Let every action wait for the earlier phases of its cluster, through one barrier a phase."""
     phases: dict[Address, set[Phase]] = defaultdict(set)
     for node in nodes.values():
@@ -118,8 +120,8 @@ def _phases(nodes: dict[str, _Node]) -> None:
                 if node.scope == scope and node.step.phase < phase and node.step.name != BARRIER
             }
             barriers[scope, phase] = name
-            nodes[name] = _Node(
-                step=Step(BARRIER, phase), scope=scope, needs=needs | ({previous} if previous else set())
+            nodes[name] = _Draft(
+                step=Step(BARRIER, "going on", phase), scope=scope, needs=needs | ({previous} if previous else set())
             )
             previous = name
     for node in nodes.values():
@@ -128,7 +130,7 @@ def _phases(nodes: dict[str, _Node]) -> None:
             node.needs.add(barrier)
 
 
-def _sorted(nodes: Mapping[str, _Node]) -> tuple[Action, ...]:
+def _sorted(nodes: Mapping[str, _Draft]) -> tuple[Action, ...]:
     sorter = TopologicalSorter({name: sorted(node.needs) for name, node in sorted(nodes.items())})
     sorter.prepare()
     order: list[str] = []
@@ -141,6 +143,7 @@ def _sorted(nodes: Mapping[str, _Node]) -> tuple[Action, ...]:
         Action(
             id=name,
             step=node.step.name,
+            says=node.step.says,
             phase=node.step.phase,
             scope=node.scope,
             needs=tuple(sorted(node.needs)),

@@ -40,6 +40,7 @@ class Action:
     Attributes:
         id: Unique in its plan and readable: the step and where.
         step: Name of the step; the executor looks up what to do by it.
+        says: What is being done, for people.
         scope: The cluster (or mesh) that it is rolled back with.
         needs: Ids of the actions it waits for, sorted.
         changes: The changes it works on, sorted by address; several when the step is taken in a batch.
@@ -47,6 +48,7 @@ class Action:
 
     id: str
     step: str
+    says: str
     phase: Phase
     scope: Address
     needs: tuple[str, ...]

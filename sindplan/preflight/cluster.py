@@ -11,7 +11,7 @@ from sindplan.kinds.network import Network
 from sindplan.kinds.node import Node
 from sindplan.kinds.volume import Volume
 from sindplan.model import names, network
-from sindplan.model.address import MESH, Address
+from sindplan.model.address import MESH
 from sindplan.model.kind import Operation
 from sindplan.model.layout import ClusterLayout, Layout
 from sindplan.model.units import spell_memory
@@ -44,19 +44,6 @@ class Case:
 def check_plan(case: Case) -> tuple[Finding, ...]:
     """Return what speaks against a plan, everything at once."""
     return tuple(finding for check in _CHECKS for finding in check(case))
-
-
-def _ownership(case: Case) -> Iterator[Finding]:
-    found = case.inventory.clusters()
-    for cluster in case.layout.clusters:
-        owners = found[cluster.address].owners if cluster.address in found else frozenset()
-        for other in sorted(owners - {case.layout.owner}):
-            whose = f"belongs to the declaration named {other!r}" if other else "was not made by sindplan"
-            yield Finding(
-                "ownership",
-                f"{cluster.address} exists and {whose}; it is left alone.",
-                "Give the cluster another name, or use the declaration it belongs to.",
-            )
 
 
 def _orphans(case: Case) -> Iterator[Finding]:
@@ -124,16 +111,16 @@ def _images(case: Case) -> Iterator[Finding]:
         used.setdefault(mesh.dns_image, []).append(f"{mesh.address}/dns")
     needed = {str(change.address) for change in case.plan.changes if change.operation is Operation.CREATE}
     for image, users in sorted(used.items()):
-        if not needed & set(users):
-            continue
+        nodes = [user for user in users if not user.endswith("/dns")]
         facts = case.observation.images.get(image)
-        if facts is None or not facts.id:
+        if needed & set(users) and (facts is None or not facts.id):
+            own = "Or make it here: tools/image (Slurm 26.05), tools/image --suite trixie (24.11)."
             yield warning(
                 "image",
                 f"The image {image!r} is not on the engine; apply pulls it from its registry.",
-                "Or make it here: tools/image (Slurm 26.05), tools/image --suite trixie (24.11).",
+                own if nodes else "",
             )
-        elif not facts.probed and not image.startswith("coredns/"):
+        elif nodes and facts is not None and facts.id and not facts.probed:
             yield warning(
                 "image", f"What {image!r} has is not known yet; apply looks once, and what it generates may differ."
             )
@@ -248,11 +235,6 @@ def _replacements(case: Case) -> Iterator[Finding]:
             )
 
 
-def cluster_addresses(layout: Layout) -> tuple[Address, ...]:
-    """Return the addresses of the clusters of a layout."""
-    return tuple(cluster.address for cluster in layout.clusters)
-
-
 def privileges(clusters: tuple[ClusterLayout, ...]) -> tuple[str, ...]:
     """Return what gives nodes more than their own, one sentence each."""
     return tuple(
@@ -263,7 +245,6 @@ def privileges(clusters: tuple[ClusterLayout, ...]) -> tuple[str, ...]:
 
 
 _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
-    _ownership,
     _in_the_way,
     _images,
     _one_slurm,

@@ -34,14 +34,6 @@ _LEGEND = {
     Operation.UPDATE: "update in-place",
     Operation.CREATE: "create",
 }
-_SHOWN = {
-    "mesh-network": ("subnet",),
-    "network": ("subnet",),
-    "dns": ("image",),
-    "relay": ("image",),
-    "node": ("image", "cpus", "memory", "tmp_size"),
-}
-"""Fields that tell a reader something about a resource that comes."""
 _NUMBERED = re.compile(r"\bworker-(0|[1-9][0-9]{0,8})\b")
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
@@ -56,10 +48,10 @@ class _Block:
     body: tuple[str, ...]
 
 
-def render_text(plan: Plan) -> str:
-    """Return a plan as text with a newline at its end."""
+def render_text(plan: Plan, nothing: str = NO_CHANGES) -> str:
+    """Return a plan as text with a newline at its end; `nothing` is said of an empty one."""
     if plan.empty:
-        return f"{NO_CHANGES}\n"
+        return f"{nothing}\n"
     used = [operation for operation in SYMBOLS if plan.counts[operation]]
     lines = ["sindplan will perform the following actions:", ""]
     lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(used)]
@@ -119,7 +111,7 @@ def _created(resource: Resource) -> Iterator[str]:
         if left_out > 0:
             yield f"+ ({left_out} more lines)"
         return
-    shown = [(name, getattr(resource, name)) for name in _SHOWN.get(resource.KIND, ())]
+    shown = [(name, getattr(resource, name)) for name in resource.SHOWN]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         if value is not None:

@@ -26,10 +26,12 @@ _NEW = ".sindplan-new"
 # units have notified that they are ready. No D-Bus is needed for it.
 _BOOT = 'until [ -S /run/systemd/private ]; do sleep 0.02; done; exec systemctl start "$@"'
 
+# Asking a slurmctld that does not run takes Slurm's commands as long as they may; the kernel says it at once.
 _VIEW = f"""\
+grep -qsx slurmctld /proc/[0-9]*/comm || exit 1
 sinfo -h -N -o '%N|%T|%E' || exit 1
 echo '{_SEPARATOR}'
-squeue -h -t running,suspended,completing,configuring,stopped -o '%A|%t|%N' || exit 1
+squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n' || exit 1
 """
 
 # `sinfo -r` leaves out nodes that do not respond.
@@ -192,15 +194,22 @@ def parse_view(text: str) -> SlurmView:
         state, _, reason = rest.partition("|")
         states[name.strip()] = (state.strip().lower(), "" if reason.strip() == "none" else reason.strip())
     jobs: dict[str, list[str]] = {}
+    waiting: dict[str, list[str]] = {}
     running: list[str] = []
     for line in lines:
-        job, _, rest = line.partition("|")
+        job, state, used, asked, *_ = [*line.split("|"), "", "", ""]
+        if state == "PD":
+            for node in _expanded(asked):
+                waiting.setdefault(node, []).append(job)
+            continue
         running.append(job)
-        for node in _expanded(rest.partition("|")[2]):
+        for node in _expanded(used):
             jobs.setdefault(node, []).append(job)
     return SlurmView(
         nodes={
-            name: SlurmNodeState(states=state, reason=reason, jobs=tuple(jobs.get(name, ())))
+            name: SlurmNodeState(
+                states=state, reason=reason, jobs=tuple(jobs.get(name, ())), waiting=tuple(waiting.get(name, ()))
+            )
             for name, (state, reason) in states.items()
         },
         running_jobs=tuple(dict.fromkeys(running)),

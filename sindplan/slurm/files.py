@@ -62,13 +62,13 @@ def nodes_conf(cluster: ClusterLayout) -> str:
     """
     guests = {short: member.line for short, member in cluster.guests.items() if member.line}
     shorts = [worker.short for worker in cluster.workers] + list(guests)
-    partition = f"PartitionName=all Nodes={','.join(shorts)} Default=YES MaxTime=INFINITE State=UP"
+    # Without workers the partition stays, empty: jobs that wait in it would fail with it.
+    nodes = f"Nodes={','.join(shorts)} " if shorts else ""
     return _text(
         HEADER,
         *[_node_line(worker) for worker in cluster.workers],
         *guests.values(),
-        # A partition without nodes is no use to anybody and `Nodes=` without a value no valid line.
-        *([partition] if shorts else []),
+        f"PartitionName=all {nodes}Default=YES MaxTime=INFINITE State=UP",
     )
 
 

@@ -31,11 +31,13 @@ class SlurmNodeState:
         states: Its state's parts in lower case as `sinfo -o %T` spells them, such as `idle`, `draining`, `down`.
         reason: Why it is drained or down.
         jobs: Ids of jobs on it, completing ones included.
+        waiting: Ids of pending jobs that asked for it by name; Slurm fails them when it goes.
     """
 
     states: str
     reason: str = ""
     jobs: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
     @property
     def leaving(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
+from sindplan.engine.port import Engine
 from sindplan.engine.records import Container, Entry, Executed
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.errors import NodeFailed
@@ -43,10 +44,11 @@ class _Controller:
 
 @define
 class Job:
-    """A job on a node; it ends when it is waited for, unless it is endless."""
+    """A job on a node, or one that waits for it by name; on a node it ends when it is waited for, unless it is endless."""
 
     node: str
     endless: bool = False
+    waiting: bool = False
 
 
 @define
@@ -146,20 +148,28 @@ class SlurmMachine:
         )
         if not usable:
             return "down*"
-        busy = any(job.node == _key(controller, name) for job in self.jobs.values())
+        busy = bool(self.jobs_on(controller, name))
         if name in known.reasons:
             return "draining" if busy else "drained"
         return "allocated" if busy else "idle"
 
-    def submit(self, controller: str, name: str, job: str, *, endless: bool = False) -> None:
-        """Put a job on a node."""
+    def submit(self, controller: str, name: str, job: str, *, endless: bool = False, waiting: bool = False) -> None:
+        """Put a job on a node, or have one wait for it."""
         found = self.engine.inspect_container(controller)
         assert found is not None
-        self.jobs[job] = Job(node=_key(found, name), endless=endless)
+        self.jobs[job] = Job(node=_key(found, name), endless=endless, waiting=waiting)
 
     def jobs_on(self, controller: Container, name: str) -> tuple[str, ...]:
         """Return the jobs on a node."""
-        return tuple(job for job, where in self.jobs.items() if where.node == _key(controller, name))
+        return self._jobs(controller, name, waiting=False)
+
+    def jobs_for(self, controller: Container, name: str) -> tuple[str, ...]:
+        """Return the pending jobs that wait for a node by name."""
+        return self._jobs(controller, name, waiting=True)
+
+    def _jobs(self, controller: Container, name: str, *, waiting: bool) -> tuple[str, ...]:
+        key = _key(controller, name)
+        return tuple(job for job, found in self.jobs.items() if found.node == key and found.waiting == waiting)
 
     def memory(self) -> object:
         """Return all that is known, comparable: what a rollback must bring back."""
@@ -209,7 +219,7 @@ class SlurmMachine:
 class SimulatedSlurm:
     """The Slurm port to simulated nodes."""
 
-    engine: SimulatedEngine
+    engine: Engine
     machine: SlurmMachine
 
     def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
@@ -228,6 +238,7 @@ class SimulatedSlurm:
                 states=self.machine.state_of(container, name),
                 reason=known.reasons.get(name, ""),
                 jobs=self.machine.jobs_on(container, name),
+                waiting=self.machine.jobs_for(container, name),
             )
             for name in known.addresses
         }
@@ -262,7 +273,7 @@ class SimulatedSlurm:
         """Remove files."""
         self._reach(node)
         for path in paths:
-            self.engine.delete(node, path)
+            self.machine.engine.delete(node, path)
 
     def reconfigure(self, controller: str) -> None:
         """Have the files read again."""
@@ -306,7 +317,7 @@ class SimulatedSlurm:
         """Read the records where the DNS server has them."""
         container = self._reach(relay)
         dns = container.name.removesuffix("-ssh") + "-dns"
-        records = records_of((self.engine.read(dns, "/Corefile") or b"").decode())
+        records = records_of((self.machine.engine.read(dns, "/Corefile") or b"").decode())
         wrong = [name for name, address in addresses.items() if records.get(name) != address]
         if wrong:
             raise NodeFailed(f"the DNS server does not answer for {', '.join(wrong)}")

@@ -1,11 +1,11 @@
 """What tests of the command line share: a world behind it, a state file, and ways to call it."""
 
-import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import frozen
@@ -55,6 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path
 
 
@@ -87,7 +88,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Make stdin a terminal on which something was typed."""
-    opened: list[io.TextIOBase] = []
+    opened: list[Any] = []
     ends: list[int] = []
 
     def typed(text: str) -> None:

@@ -11,7 +11,12 @@ from tests.real import new_lab, said
 
 pytestmark = pytest.mark.engine
 
-NODES = {"controller": ("controller", 10), "submitter": ("submitter", 14), "worker-0": ("worker", 20), "worker-3": ("worker", 23)}
+NODES = {
+    "controller": ("controller", 10),
+    "submitter": ("submitter", 14),
+    "worker-0": ("worker", 20),
+    "worker-3": ("worker", 23),
+}
 """Role and place in the network of each node that the test declares."""
 
 MESH_CONTAINERS = {"dns": "dns", "ssh": "ssh"}
@@ -241,7 +246,9 @@ def test_known_hosts(built, realm):
     assert set(hosts) == {f"{short}.dev.{realm}.sind" for short in NODES}
     assert {kind for kind, _ in hosts.values()} == {"ssh-ed25519"}
     assert len({key for _, key in hosts.values()}) == len(NODES)
-    modes = built.read(f"{realm}-ssh", "sh", "-c", "cd /root/.ssh && stat -c '%n %a' id_ed25519 id_ed25519.pub known_hosts")
+    modes = built.read(
+        f"{realm}-ssh", "sh", "-c", "cd /root/.ssh && stat -c '%n %a' id_ed25519 id_ed25519.pub known_hosts"
+    )
     assert modes.splitlines() == ["id_ed25519 600", "id_ed25519.pub 644", "known_hosts 644"]
 
 

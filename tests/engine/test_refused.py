@@ -168,7 +168,9 @@ def test_no_daemon(declared, command):
     _one_line(ran, address)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "unix:///etc/passwd", "http://[", "tcp://host.invalid:2375"])
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "nonsense", "unix:///etc/passwd", "http://[", "tcp://host.invalid:2375"]
+)
 def test_an_address_where_no_daemon_is(declared, address):
     ran = declared.sindplan("plan", "-f", str(declared.file), code=1, seconds=30, DOCKER_HOST=address)
 

@@ -61,5 +61,5 @@ def test_addresses_are_in_one_order(one: list[str], two: list[str], three: list[
 
     # Exactly one of the three, and transitive: with leading zeros and with whatever digits there are in Unicode.
     assert (a < b) + (b < a) + (a == b) == 1
-    assert not (a < b and b < c) or a < c
+    assert not (a < b < c) or a < c
     assert sorted([a, b, c]) == sorted([c, b, a])

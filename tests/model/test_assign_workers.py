@@ -19,9 +19,7 @@ def counted(**counts: int) -> dict[str, WorkerGroup]:
 def members(**groups: str) -> dict[str, Member]:
     """Return members by index: `_3="a"`; with `!` the node is busy, `?` is a worker of another tool."""
     return {
-        f"worker{name.replace('_', '-')}": Member(
-            group=group.strip("!?"), ours="?" not in group, busy="!" in group
-        )
+        f"worker{name.replace('_', '-')}": Member(group=group.strip("!?"), ours="?" not in group, busy="!" in group)
         for name, group in groups.items()
     }
 
@@ -61,9 +59,7 @@ def test_cases(groups: dict[str, WorkerGroup], present: dict[str, Member], expec
 COUNTS = st.dictionaries(st.sampled_from(GROUPS), st.integers(0, 4), max_size=3)
 MEMBERS = st.dictionaries(
     st.integers(0, 12).map("worker-{}".format),
-    st.builds(
-        Member, group=st.sampled_from((*GROUPS, "gone", "")), ours=st.booleans(), busy=st.booleans()
-    ),
+    st.builds(Member, group=st.sampled_from((*GROUPS, "gone", "")), ours=st.booleans(), busy=st.booleans()),
     max_size=8,
 )
 
@@ -102,7 +98,11 @@ def test_other_groups_do_not_move_a_groups_members(
     kept = {int(short[7:]) for short, member in present.items() if member.group == group and member.ours}
 
     found = [
-        {index for index, name in assign_workers(counted(**{**counts, group: len(kept)}), present).items() if name == group}
+        {
+            index
+            for index, name in assign_workers(counted(**{**counts, group: len(kept)}), present).items()
+            if name == group
+        }
         for counts in (one, two)
     ]
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Cluster, Declaration, Storage, WorkerGroup
@@ -28,7 +28,7 @@ def test_keys_stand_in_a_fixed_order() -> None:
     )
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=40)
 @given(documents())
 def test_it_is_json_and_says_everything(document: dict[str, Any]) -> None:
     declaration = declared(document)
@@ -43,7 +43,7 @@ def test_it_is_json_and_says_everything(document: dict[str, Any]) -> None:
             assert said["realms"][realm]["clusters"][name] == canonical(cluster)
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=40)
 @given(declarations(), declarations())
 def test_different_declarations_differ(one: Declaration, two: Declaration) -> None:
     assert (canonical(one) == canonical(two)) == (one == two)

@@ -54,7 +54,9 @@ def test_what_a_difference_comes_to(before: Thing | None, after: Thing | None, e
 
 
 def test_a_change_says_its_fields_and_why() -> None:
-    (change,) = changes({NODE: Thing(power="stopped", image="b")}, Observed(state={NODE: Thing()}), lambda a, o: f"{a} {o.value}")
+    (change,) = changes(
+        {NODE: Thing(power="stopped", image="b")}, Observed(state={NODE: Thing()}), lambda a, o: f"{a} {o.value}"
+    )
 
     assert [(one.name, one.before, one.after) for one in change.fields] == [
         ("power", "running", "stopped"),
@@ -73,7 +75,11 @@ SERVED = Thing(on=NODE)
         pytest.param((Thing(), Thing()), (None, SERVED), True, False, id="missing where nothing could be read"),
         pytest.param((Thing(power="stopped"), Thing()), (None, SERVED), True, False, id="its node is started"),
         pytest.param(
-            (Thing(power="stopped"), Thing()), (evolve(SERVED, power="off"), SERVED), False, False, id="the start starts it"
+            (Thing(power="stopped"), Thing()),
+            (evolve(SERVED, power="off"), SERVED),
+            False,
+            False,
+            id="the start starts it",
         ),
         pytest.param((None, Thing()), (None, SERVED), True, True, id="it comes with its node and is counted"),
         pytest.param((Thing(), None), (SERVED, None), False, True, id="it goes with its node and is counted"),

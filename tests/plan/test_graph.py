@@ -8,7 +8,7 @@ from attrs import field, frozen
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Operation, Phase, Step, Where
-from sindplan.model.resource import IGNORED, IN_PLACE, Resource
+from sindplan.model.resource import IGNORED, IN_PLACE, Resource, difference
 from sindplan.plan.graph import actions
 from sindplan.plan.plan import Action, Change
 
@@ -29,6 +29,10 @@ class Thing(Resource):
     @property
     def host(self) -> Address | None:
         return self.on
+
+
+def step(name: str, phase: Phase = Phase.BUILD, after: tuple[After, ...] = (), *, batch: bool = False) -> Step:
+    return Step(name, "doing", phase, after, batch)
 
 
 def at(text: str) -> Address:
@@ -53,12 +57,12 @@ def kind(**steps: object) -> Kind:
     return Kind(name="thing", resource=Thing, **steps)  # type: ignore[arg-type]
 
 
-MAKE = Step("thing.make")
-DROP = Step("thing.drop", Phase.REMOVE)
+MAKE = step("thing.make")
+DROP = step("thing.drop", Phase.REMOVE)
 
 
 def test_steps_of_one_resource_come_one_after_the_other() -> None:
-    found = graph(kind(create=(Step("a"), Step("b"), Step("c"))), create("r/c/x"))
+    found = graph(kind(create=(step("a"), step("b"), step("c"))), create("r/c/x"))
 
     assert found == {"a r/c/x": (), "b r/c/x": ("a r/c/x",), "c r/c/x": ("b r/c/x",)}
 
@@ -73,7 +77,7 @@ def test_steps_of_one_resource_come_one_after_the_other() -> None:
     ],
 )
 def test_whom_a_step_waits_for(where: Where, expected: set[str]) -> None:
-    steps = (Step("thing.use"), Step("thing.wait", after=(After("thing.use", where), After("thing.other", where))))
+    steps = (step("thing.use"), step("thing.wait", after=(After("thing.use", where), After("thing.other", where))))
 
     found = graph(
         kind(create=steps), create("r/c/a", "r/c/b"), create("r/c/b"), create("r/c/c", "r/c/a"), create("r/d/x")
@@ -84,7 +88,7 @@ def test_whom_a_step_waits_for(where: Where, expected: set[str]) -> None:
 
 
 def test_a_batch_is_one_action_a_cluster_and_waits_for_what_any_of_it_waits_for() -> None:
-    steps = (MAKE, Step("thing.write", after=(After("thing.make", Where.NEEDED),), batch=True))
+    steps = (MAKE, step("thing.write", after=(After("thing.make", Where.NEEDED),), batch=True))
 
     found = graph(kind(create=steps), create("r/c/a", "r/c/b"), create("r/c/b"), create("r/d/x"))
 
@@ -93,13 +97,13 @@ def test_a_batch_is_one_action_a_cluster_and_waits_for_what_any_of_it_waits_for(
 
 
 def test_a_batch_does_not_wait_for_itself() -> None:
-    steps = (Step("thing.write", after=(After("thing.write", Where.CLUSTER),), batch=True),)
+    steps = (step("thing.write", after=(After("thing.write", Where.CLUSTER),), batch=True),)
 
     assert graph(kind(create=steps), create("r/c/a"), create("r/c/b")) == {"thing.write r/c": ()}
 
 
 def test_later_phases_wait_for_all_of_the_earlier_ones_of_their_cluster() -> None:
-    seal = Step("thing.seal", Phase.SEAL)
+    seal = step("thing.seal", Phase.SEAL)
 
     found = graph(kind(create=(MAKE, seal), delete=(DROP,)), create("r/c/a"), delete("r/c/b"), create("r/d/x"))
 
@@ -132,7 +136,7 @@ def test_fields_with_the_same_step_take_it_once() -> None:
         operation=Operation.UPDATE,
         before=before,
         after=after,
-        fields=tuple(one for one in _fields(before, after)),
+        fields=difference(before, after),
     )
 
     assert graph(kind(update={"size": (MAKE,), "colour": (MAKE, DROP)}), change) == {
@@ -142,10 +146,21 @@ def test_fields_with_the_same_step_take_it_once() -> None:
     }
 
 
-def _fields(before: Resource, after: Resource):
-    from sindplan.model.resource import difference
+def test_what_a_cluster_does_together_comes_after_what_each_does() -> None:
+    before, after = Thing(), Thing(size=2, colour="blue")
+    change = Change(
+        address=at("r/c/a"), operation=Operation.UPDATE, before=before, after=after, fields=difference(before, after)
+    )
+    read = step("thing.read")
+    join = step("thing.join", after=(After("thing.read", Where.CLUSTER),), batch=True)
 
-    return difference(before, after)
+    found = graph(kind(update={"size": (MAKE, join), "colour": (read,)}), change)
+
+    assert found == {
+        "thing.make r/c/a": (),
+        "thing.read r/c/a": ("thing.make r/c/a",),
+        "thing.join r/c": ("thing.read r/c/a",),
+    }
 
 
 def test_a_replacement_is_not_acted_on() -> None:
@@ -155,10 +170,12 @@ def test_a_replacement_is_not_acted_on() -> None:
 
 
 def test_actions_come_in_an_order_that_respects_their_needs_and_is_always_the_same() -> None:
-    steps = (Step("thing.use"), Step("thing.wait", after=(After("thing.wait", Where.NEEDED),)))
+    steps = (step("thing.use"), step("thing.wait", after=(After("thing.wait", Where.NEEDED),)))
     changes = [create("r/c/a", "r/c/b"), create("r/c/b", "r/c/c"), create("r/c/c")]
 
-    orders: set[tuple[Action, ...]] = {actions(order, {"thing": kind(create=steps)}) for order in (changes, changes[::-1])}
+    orders: set[tuple[Action, ...]] = {
+        actions(order, {"thing": kind(create=steps)}) for order in (changes, changes[::-1])
+    }
 
     assert [action.id for action in orders.pop()][-3:] == ["thing.wait r/c/c", "thing.wait r/c/b", "thing.wait r/c/a"]
     assert not orders

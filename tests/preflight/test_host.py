@@ -68,8 +68,10 @@ def test_a_good_engine_has_no_finding() -> None:
             (
                 "warns",
                 "limits",
-                "The engine cannot hold memory limits (its cgroup tree lacks the controllers): nodes run without, and "
-                "Slurm without its cgroup plugins.",
+                (
+                    "The engine cannot hold memory limits (its cgroup tree lacks the controllers): nodes run without, and "
+                    "Slurm without its cgroup plugins."
+                ),
                 "Boot the host with cgroup v2 only if the limits matter.",
             ),
         ),
@@ -114,8 +116,10 @@ def test_options_are_compared_whole(options: tuple[str, ...]) -> None:
             (
                 "warns",
                 "inotify",
-                "fs.inotify.max_user_instances is 128, enough for about 25 nodes on this host; the next ones would exit "
-                "with 255.",
+                (
+                    "fs.inotify.max_user_instances is 128, enough for about 25 nodes on this host; the next ones would exit "
+                    "with 255."
+                ),
                 "As root: sysctl fs.inotify.max_user_instances=1024",
             ),
         ),

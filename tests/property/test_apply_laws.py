@@ -3,6 +3,7 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sindplan.execute.apply import Settings
 from sindplan.kinds import labels
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
@@ -10,7 +11,6 @@ from sindplan.workflow import clusters_of
 from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
 from tests.faults import FaultyEngine
 from tests.strategies import SETTINGS, declarations
-from sindplan.execute.apply import Settings
 from tests.world import NO_LIMITS, World, new_world
 
 _NO_ROLLBACK = Settings(on_failure="stop", parallelism=4)

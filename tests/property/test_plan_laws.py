@@ -24,7 +24,6 @@ from sindplan.model.corefile import records_of
 from sindplan.model.declaration import Declaration, WorkerGroup
 from sindplan.model.kind import Operation
 from sindplan.plan.graph import BARRIER
-from sindplan.plan.plan import Plan
 from sindplan.render.text import SYMBOLS, render_text
 from sindplan.slurm.simulated import SimulatedSlurm
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
