@@ -1,7 +1,7 @@
 """What a resource is, and what changing each of its fields costs.
 
 Every field of a resource carries one mark in its metadata. The planner reads the marks and nothing else, so a new field
-or a new kind needs no change to it, and the docs' page "what a change costs" is generated from them.
+or a new kind needs no change to it.
 """
 
 from collections.abc import Mapping

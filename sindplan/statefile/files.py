@@ -142,10 +142,27 @@ def _parsed(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
     return content, lines
 
 
+# What tomllib says, what the line looks like, and what its writer should know.
+_SYNTAX_HINTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    (
+        "",
+        re.compile(r"\s*(- |[\w-]+:(\s|$))"),
+        "This looks like YAML. State files are TOML; `sindplan init` writes one.",
+    ),
+    ("Invalid value", re.compile(r"[^=]*=\s*[A-Za-z]"), 'Text stands in quotes: key = "text".'),
+    ("Cannot overwrite a value", re.compile(""), "It is set twice; keep one."),
+    ("Cannot declare", re.compile(""), "The table is named twice; put its keys together."),
+)
+
+
 def _syntax_error(text: str, message: str) -> _Unreadable:
     last = text.removesuffix("\n").count("\n") + 1
     place = _PLACE.search(message)
     if place is None or place[1] is None:
         return _Unreadable(last, f"Not TOML: {plain(_PLACE.sub('', message))} (at the end of the file).")
     what = plain(message[: place.start()])
-    return _Unreadable(min(int(place[1]), last), f"Not TOML: {what} (column {place[2]}).")
+    line = min(int(place[1]), last)
+    fix = next(
+        (fix for sign, shape, fix in _SYNTAX_HINTS if sign in what and shape.match(text.split("\n")[line - 1])), ""
+    )
+    return _Unreadable(line, f"Not TOML: {what} (column {place[2]}).", fix)

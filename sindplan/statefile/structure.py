@@ -15,6 +15,12 @@ from sindplan.statefile.fault import Fault
 from sindplan.statefile.unknown_keys import advise
 from sindplan.statefile.wording import KeyPath
 
+_REQUIRED: Mapping[KeyPath, str] = {
+    ("version",): "Write `version = 1`.",
+    ("name",): 'Write `name = "…"`, a name of your own for all these clusters; `sindplan init` mints one.',
+}
+"""What to write for keys that every file has."""
+
 
 @frozen
 class Structured:
@@ -91,7 +97,8 @@ def _leaves(error: BaseException, path: KeyPath) -> Iterator[_Leaf]:
                 yield _Leaf(Fault((*path, key), "There is no such key here.", advice), (*path, key))
         case KeyError():
             # A table without a key that it needs is no use; the top has stand-ins.
-            yield _Leaf(Fault(path, "This key is required and missing."), path[:-1] or path)
+            fault = Fault(path, "This key is required and missing.", _REQUIRED.get(path, ""))
+            yield _Leaf(fault, path[:-1] or path)
         case Mismatch():
             yield _Leaf(Fault(path, error.what, error.fix), _whole(path))
         case _:

@@ -20,6 +20,8 @@ _FROM_SIND: Mapping[Place, str] = {
     (Cluster, "nodes"): "Nodes are tables here: `controller`, `submitter` and `workers.<name>`.",
     (Cluster, "name"): "The cluster's name is its key: `[realms.<realm>.clusters.<name>]`.",
     (Cluster, "realm"): "The cluster's realm is in its key: `[realms.<realm>.clusters.<name>]`.",
+    (Declaration, "kind"): "This is sind's YAML in another dress; `sindplan init` writes a first state file.",
+    (Declaration, "nodes"): "Nodes belong to a cluster: `[realms.<realm>.clusters.<name>.workers.<group>]`.",
     (Declaration, "clusters"): "Clusters belong to a realm: `[realms.<realm>.clusters.<name>]`.",
 }
 """What people who know sind's YAML write, where the nearest key would mislead."""

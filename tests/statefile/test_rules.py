@@ -263,8 +263,13 @@ def test_within_a_cluster(tmp_path: Path, lines: str, key: str, what: str, fix: 
 @pytest.mark.parametrize(
     ("text", "key", "what", "fix"),
     [
-        ('name = "x"', "version", "This key is required and missing.", ""),
-        ("version = 1", "name", "This key is required and missing.", ""),
+        ('name = "x"', "version", "This key is required and missing.", "Write `version = 1`."),
+        (
+            "version = 1",
+            "name",
+            "This key is required and missing.",
+            'Write `name = "…"`, a name of your own for all these clusters; `sindplan init` mints one.',
+        ),
         ('version = 2\nname = "x"', "version", "This must be 1, not the integer 2.", ""),
         ('version = true\nname = "x"', "version", "This must be 1, not true.", ""),
         ('version = 1.0\nname = "x"', "version", "This must be 1, not the number 1.0.", ""),

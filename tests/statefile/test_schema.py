@@ -22,7 +22,9 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(state_schema())
 
 
-def test_the_file_is_what_the_code_makes(tmp_path: Path) -> None:
+def test_the_file_is_what_the_code_makes(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("--update-golden"):
+        write_schemas(ROOT / "schemas")
     write_schemas(tmp_path)
     assert (ROOT / "schemas" / FILE_NAME).read_bytes() == (tmp_path / FILE_NAME).read_bytes()
     assert json.loads((tmp_path / FILE_NAME).read_text()) == state_schema()
