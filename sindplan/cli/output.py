@@ -80,6 +80,10 @@ class Progress(Reporter):
     def __init__(self) -> None:
         self._began = time.monotonic()
 
+    def still(self, action: Action, seconds: float) -> None:
+        """Say what takes long."""
+        say(f"{_where(action)}: still {action.says} after {seconds:.0f}s ...")
+
     def finished(self, action: Action, seconds: float) -> None:
         """Say what was done and how long it took."""
         say(f"{_where(action)}: {action.says} took {seconds:.1f}s")

@@ -22,6 +22,10 @@ from sindplan.plan.graph import BARRIER
 from sindplan.plan.plan import Action, Plan
 
 
+HEARTBEAT = 10.0
+"""Seconds of silence after which it is said what goes on."""
+
+
 @frozen(kw_only=True)
 class Outcome:
     """How an execution ended.
@@ -121,7 +125,10 @@ def execute(
                 books.running[threads.submit(perform[action.step], run, action)] = (action, time.monotonic())
             if not books.running:
                 return books.outcome(stop)
-            finished, _ = wait(books.running, return_when=FIRST_COMPLETED)
+            finished, _ = wait(books.running, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
+            if not finished:
+                for action, began in books.running.values():
+                    reporter.still(action, time.monotonic() - began)
             for future in finished:
                 _write_down(books, future, reporter)
 

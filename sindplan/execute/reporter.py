@@ -13,6 +13,9 @@ class Reporter:
     def started(self, action: Action) -> None:
         """Hear that an action was started."""
 
+    def still(self, action: Action, seconds: float) -> None:
+        """Hear that an action goes on, and since when."""
+
     def finished(self, action: Action, seconds: float) -> None:
         """Hear that an action was done, and how long it took."""
 
@@ -21,6 +24,3 @@ class Reporter:
 
     def taking_back(self, plan: Plan) -> None:
         """Hear that what was done is taken back by this plan."""
-
-    def note(self, text: str) -> None:
-        """Hear a sentence that belongs to no action."""
