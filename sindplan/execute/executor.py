@@ -21,7 +21,6 @@ from sindplan.model.kind import Phase
 from sindplan.plan.graph import BARRIER
 from sindplan.plan.plan import Action, Plan
 
-
 HEARTBEAT = 10.0
 """Seconds of silence after which it is said what goes on."""
 

@@ -83,6 +83,7 @@ SERVED = Thing(on=NODE)
         ),
         pytest.param((None, Thing()), (None, SERVED), True, True, id="it comes with its node and is counted"),
         pytest.param((Thing(), None), (SERVED, None), False, True, id="it goes with its node and is counted"),
+        pytest.param((Thing(), None), (SERVED, None), True, True, id="it goes, whatever else could not be read"),
         pytest.param((Thing(), Thing(image="b")), (SERVED, None), False, True, id="a replacement carries nothing"),
     ],
 )

@@ -140,6 +140,6 @@ def test_stopping_instead_of_taking_back(lab, failing):
     lab.declare(lab.cluster(realm))
     lab.apply()
     lab.settled()
-    assert lab.read(f"{realm}-dev-controller", "srun", "hostname") == "worker-0"
+    assert [lab.read(f"{realm}-dev-controller", "srun", "hostname")] == list(lab.states(realm))
     lab.destroy()
     assert lab.names() == set()
