@@ -15,7 +15,8 @@ from sindplan.model.facts import IMAGE_LABEL
 from sindplan.model.layout import images_of
 from sindplan.observe.observation import Observation, observe
 from sindplan.plan.plan import Plan
-from sindplan.slurm.simulated import SimulatedSlurm, SlurmMachine
+from sindplan.slurm.simulated import SimulatedSlurm
+from sindplan.slurm.simulated_machine import SlurmMachine
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.strategies import IMAGES
 

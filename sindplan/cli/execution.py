@@ -231,4 +231,4 @@ def _tell(plan: Plan, applied: Applied, words: Words, seconds: float) -> int:
         output.say(f"{scope} is left half way, with {left} still to do. Run the same command again.")
     for leftover in applied.leftovers:
         output.say(f"Left over: {leftover}.")
-    return INTERRUPTED if outcome.interrupted and not outcome.failed else 1
+    return INTERRUPTED if outcome.interrupted else 1

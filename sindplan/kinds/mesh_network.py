@@ -39,6 +39,11 @@ class MeshNetwork(EngineObject):
     pinned: bool = field(default=True, metadata=IN_PLACE)
     subnet: str = field(default="", metadata=IGNORED)
 
+    @property
+    def finished(self) -> bool:
+        """A network that could not be pinned yet is not worth going back to."""
+        return self.pinned
+
 
 _CREATE = Step("mesh-network.create", "creating")
 

@@ -42,6 +42,11 @@ class Network(EngineObject):
     workers: int = field(default=0, metadata=IGNORED)
 
     @property
+    def finished(self) -> bool:
+        """A network that could not be pinned yet is not worth going back to."""
+        return self.pinned
+
+    @property
     def needs(self) -> frozenset[Address]:
         """The relay, to connect it."""
         return frozenset({Address((self.labels[labels.REALM], MESH, "relay"))})
@@ -89,7 +94,7 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                 cluster.address / "network",
                 Network(
                     name=cluster.network.name,
-                    subnet=cluster.network.subnet,
+                    subnet=cluster.network.subnet if cluster.network.ip_range else "",
                     pinned=bool(cluster.network.ip_range),
                     relay=cluster.relay_connected,
                     labels=labels.said(cluster.network.labels, labels.network("", "")),

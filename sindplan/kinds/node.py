@@ -4,106 +4,25 @@ A node is one create call with both networks and one archive, then one start: ke
 units to start lie in it before its first boot. Layout, mounts and options are sind's (v0.11), with a state volume always.
 """
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from collections.abc import Iterator
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from sindplan.engine.records import Container, ContainerSpec, ContainerState, Endpoint, Mount
-from sindplan.errors import Conflict, SindplanError
+from sindplan.engine.records import Container, Mount
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node_boot import boot_entries, new_host_key
+from sindplan.kinds.node_creation import create
+from sindplan.kinds.node_resource import POWER, SECURITY, Node, units
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
-from sindplan.model.address import MESH, Address
-from sindplan.model.boot import BOOT_SCRIPT
+from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
+from sindplan.model.resource import Resource
 from sindplan.model.units import MIB
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import CONFIG, STATE
-
-SECURITY = ("label=disable", "writable-cgroups=true")
-DAEMONS = {"controller": ("slurmctld",), "worker": ("slurmd",)}
-"""Slurm's daemons by role; other roles run none."""
-BASE_UNITS = ("munge.service", "sshd.service")
-"""What runs on every node. Debian's unit is ssh.service, with sshd.service for an alias; elsewhere the alias is the name."""
-
-Power = Literal["running", "stopped", "paused"]
-_POWER: Mapping[ContainerState, Power] = {
-    "running": "running",
-    "restarting": "running",
-    "paused": "paused",
-    "exited": "stopped",
-    "dead": "stopped",
-    "removing": "stopped",
-}
-
-
-@frozen(kw_only=True)
-class Node(EngineObject):
-    """A node container.
-
-    Attributes:
-        made: Whether it was ever started. One that was not may lack what its first boot needs: an apply was killed
-            while it was made.
-        memory: Bytes; None when the engine holds no limit. `cpus` likewise.
-        networks: Fixed address by network name; empty where Docker chooses.
-        mounts: By mount point.
-        labels: Those of sind that do not depend on the image, and the worker group.
-        limits_mib: Declared memory in MiB, from which /dev/shm gets half, limited or not.
-        units: systemd units that must be active.
-        owners: User ids and group ids of the image that files are made with.
-    """
-
-    KIND: ClassVar[str] = "node"
-    SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size")
-
-    name: str = field(metadata=IGNORED)
-    image: str = field(metadata=REPLACE)
-    # In the order in which changes are made: a node is started with what it needs.
-    networks: Mapping[str, str] = field(metadata=IN_PLACE)
-    cpus: int | None = field(metadata=IN_PLACE)
-    memory: int | None = field(metadata=IN_PLACE)
-    made: bool = field(default=True, metadata=IN_PLACE)
-    power: Power = field(metadata=IN_PLACE)
-    tmp_size: str = field(metadata=REPLACE)
-    mounts: tuple[Mount, ...] = field(metadata=REPLACE)
-    security_opt: tuple[str, ...] = field(metadata=REPLACE)
-    labels: Mapping[str, str] = field(metadata=REPLACE)
-    hosts: tuple[str, ...] = field(default=(), metadata=IGNORED)
-    limits_mib: int = field(default=0, metadata=IGNORED)
-    slurm_version: str = field(default="", metadata=IGNORED)
-    units: tuple[str, ...] = field(default=(), metadata=IGNORED)
-    owners: Mapping[str, tuple[int, int]] = field(factory=dict, metadata=IGNORED)
-    image_id: str = field(default="", metadata=IGNORED)
-
-    @property
-    def finished(self) -> bool:
-        """Whether it was ever started."""
-        return self.made
-
-    @property
-    def cluster(self) -> Address:
-        """The cluster's address."""
-        return Address((self.labels[labels.REALM], self.labels[labels.CLUSTER]))
-
-    @property
-    def needs(self) -> frozenset[Address]:
-        """Networks, volumes, and the mesh's DNS server and relay, whose address and key go into the node."""
-        mesh = Address((self.cluster.realm, MESH))
-        prefix = names.volume(self.cluster.realm, self.cluster.cluster, "")
-        volumes = {
-            self.cluster / "volume" / mount.source.removeprefix(prefix)
-            for mount in self.mounts
-            if mount.kind == "volume" and mount.source.startswith(prefix)
-        }
-        return frozenset({self.cluster / "network", mesh / "network", mesh / "dns", mesh / "relay", *volumes})
-
 
 _CREATE = Step(
     "node.create",
@@ -162,11 +81,6 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             yield cluster.address / "node" / node.short, _wanted(cluster, node)
 
 
-def units(role: str) -> tuple[str, ...]:
-    """Return the systemd units that must be active on a node of a role."""
-    return (*BASE_UNITS, *(f"{daemon}.service" for daemon in DAEMONS.get(role, ())))
-
-
 def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
     storage = cluster.declared.storage
     sinds = labels.node(
@@ -191,7 +105,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         security_opt=SECURITY,
         labels=labels.said({**sinds, labels.GROUP: node.group}, [*sinds, labels.GROUP]),
         hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
-        limits_mib=node.memory // MIB,
+        declared_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version,
         units=units(node.role),
         owners={user: node.facts.owner(user) for user in ("slurm", "munge")},
@@ -240,7 +154,7 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
         image=spec.image,
         made=container.state != "created",
         # One that was never started is made anew and started with that.
-        power="running" if container.state == "created" else _POWER[container.state],
+        power="running" if container.state == "created" else POWER[container.state],
         cpus=spec.cpus,
         memory=spec.memory,
         tmp_size=_option(spec.tmpfs.get("/tmp", ""), "size"),  # noqa: S108 - a mount point in the node
@@ -263,82 +177,6 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
 def _option(options: str, name: str) -> str:
     pairs = dict(option.partition("=")[::2] for option in options.split(","))
     return pairs.get(name, "")
-
-
-def create(run: Run, action: Action) -> None:
-    """Create a node's container and put into it what its first boot needs."""
-    (change,) = action.changes
-    node = change.after
-    assert isinstance(node, Node)
-    if change.before is not None:
-        remove_container(run, action)
-    short = change.address.name
-    realm = node.cluster.realm
-    key = new_host_key()
-    run.known.host_keys[change.address] = key.public
-    subnet = run.known.subnets.get(node.cluster, "")
-    try:
-        container = run.engine.create_container(_spec(run, node, short, key.public, subnet))
-    except Conflict as refused:
-        raise SindplanError(
-            f"A container named {node.name!r} is in the way; it was left as it is: {refused.text}",
-            f"Look at it (docker inspect {node.name}), then remove or rename it and apply again.",
-        ) from refused
-    run.known.ids[change.address] = container
-    run.engine.put_files(
-        container,
-        boot_entries(
-            role=names.role_of(short),
-            host_key=key,
-            relay_key=run.known.relay_keys[realm],
-            daemons=DAEMONS.get(names.role_of(short), ()),
-            owners=node.owners,
-        ),
-    )
-
-
-def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:
-    realm, cluster = node.cluster.parts
-    sinds = labels.node(realm, cluster, short, host_path="", mount_path="")
-    half = node.limits_mib // 2 * MIB
-    return ContainerSpec(
-        name=node.name,
-        image=node.image,
-        hostname=short,
-        labels={
-            **dict.fromkeys([*sinds, labels.GROUP], ""),
-            **node.labels,
-            **labels.own(run.owner, run.token),
-            labels.SLURM_VERSION: node.slurm_version,
-            labels.HOST_KEY: host_key,
-            labels.SPEC: json.dumps({"v": 1, "image": node.image, "tmp_size": node.tmp_size}, sort_keys=True),
-        },
-        endpoints=tuple(
-            Endpoint(
-                network=name,
-                address=network.resolve(address, subnet),
-                # The default route leads over the cluster's network.
-                gw_priority=1 if name == names.network(realm, cluster) else 0,
-            )
-            for name, address in node.networks.items()
-        ),
-        entrypoint=("/bin/sh",),
-        command=("-c", BOOT_SCRIPT),
-        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume") for mount in node.mounts),
-        tmpfs={
-            "/tmp": f"rw,nosuid,nodev,size={node.tmp_size}",  # noqa: S108 - a mount point in the node
-            "/run": "exec,mode=755,size=64m",
-            "/run/lock": "",
-        },
-        cpus=node.cpus,
-        memory=node.memory,
-        shm_size=half or None,
-        dns=(run.known.dns[realm],) if run.known.dns.get(realm) else (),
-        dns_search=(names.search_domain(realm, cluster),),
-        extra_hosts=tuple(network.resolve(host, subnet) for host in node.hosts),
-        security_opt=node.security_opt,
-        private_cgroup=True,
-    )
 
 
 def start(run: Run, action: Action) -> None:

@@ -9,7 +9,8 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds import config
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node import DAEMONS, JOIN, units
+from sindplan.kinds.node import JOIN
+from sindplan.kinds.node_resource import DAEMONS, units
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address

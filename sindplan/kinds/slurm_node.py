@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
-from sindplan.errors import SindplanError
+from sindplan.errors import NodeFailed, SindplanError
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.run import Run
@@ -126,13 +126,21 @@ def drain(run: Run, action: Action) -> None:
             f"The pending jobs {', '.join(waiting)} ask for {record.name} by name and would fail with it; it stays.",
             "Let them run, cancel them (scancel), or have them ask for something else (scontrol update).",
         )
-    run.slurm.drain(controller, [record.name], DRAIN_REASON)
+    try:
+        run.slurm.drain(controller, [record.name], DRAIN_REASON)
+    except NodeFailed:
+        again = run.slurm.view(controller)
+        if again is None or record.name in again.nodes:
+            raise
+        # The reconfigure of an apply that was killed has just taken it out.
+        return
     timeout = run.drain_timeouts.get(record.cluster / "node" / record.name, DRAIN_TIMEOUT)
     left = _wait_empty(run, controller, record.name, timeout)
     if left:
         run.slurm.resume(controller, [record.name])
+        when = "at the interruption" if run.stop.is_set() else f"after {spell_duration(timeout)}"
         raise SindplanError(
-            f"{record.name} still runs the jobs {', '.join(left)} after {spell_duration(timeout)}; it stays.",
+            f"{record.name} still runs the jobs {', '.join(left)} {when}; it stays.",
             "Wait for the jobs or cancel them (scancel), or give the group a longer drain_timeout.",
         )
 

@@ -13,7 +13,7 @@ from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
 from sindplan.kinds.key import MUNGE
-from sindplan.kinds.node import units
+from sindplan.kinds.node_resource import units
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.model import names
 from sindplan.model.address import Address

@@ -105,7 +105,8 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
     lines = node_lines(entry.content.decode("utf-8", "replace")) if entry else {}
     return ClusterFacts(
         owners=found.owners,
-        subnet=cluster.network.subnet if cluster.network else "",
+        # One that is not pinned is made anew, and may get another.
+        subnet=cluster.network.subnet if cluster.network and cluster.network.ip_range else "",
         members={
             short: Member(
                 group=container.labels.get(labels.GROUP, ""),

@@ -8,7 +8,7 @@ from attrs import frozen
 from sindplan.kinds import labels
 from sindplan.kinds.mesh_network import MeshNetwork
 from sindplan.kinds.network import Network
-from sindplan.kinds.node import Node
+from sindplan.kinds.node_resource import Node
 from sindplan.kinds.volume import Volume
 from sindplan.model import names, network
 from sindplan.model.address import MESH

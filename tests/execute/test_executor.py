@@ -14,7 +14,8 @@ from sindplan.model.address import Address
 from sindplan.model.kind import Phase
 from sindplan.plan.graph import BARRIER
 from sindplan.plan.plan import Action, Plan
-from sindplan.slurm.simulated import SimulatedSlurm, SlurmMachine
+from sindplan.slurm.simulated import SimulatedSlurm
+from sindplan.slurm.simulated_machine import SlurmMachine
 
 PHASES = {"build": Phase.BUILD, "remove": Phase.REMOVE, "seal": Phase.SEAL}
 

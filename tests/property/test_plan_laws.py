@@ -194,7 +194,8 @@ def test_no_secret_is_ever_told(data: st.DataObject) -> None:
     pieces = {text[start : start + _PIECE] for text in told for start in range(len(text) - _PIECE + 1)}
 
     assert needles
-    assert not needles & pieces
+    leaked = sorted(needles & pieces)[:3]
+    assert leaked == []
 
 
 _PIECE = 16

@@ -1,0 +1,93 @@
+"""Making a node: one create call with both networks, and one archive with what its first boot needs."""
+
+import json
+
+from attrs import evolve
+
+from sindplan.engine.records import ContainerSpec, Endpoint
+from sindplan.errors import Conflict, SindplanError
+from sindplan.kinds import labels
+from sindplan.kinds.node_boot import boot_entries, new_host_key
+from sindplan.kinds.node_resource import DAEMONS, Node
+from sindplan.kinds.removing import remove_container
+from sindplan.kinds.run import Run
+from sindplan.model import names, network
+from sindplan.model.boot import BOOT_SCRIPT
+from sindplan.model.units import MIB
+from sindplan.plan.plan import Action
+
+
+def create(run: Run, action: Action) -> None:
+    """Create a node's container and put into it what its first boot needs."""
+    (change,) = action.changes
+    node = change.after
+    assert isinstance(node, Node)
+    if change.before is not None:
+        remove_container(run, action)
+    short = change.address.name
+    realm = node.cluster.realm
+    key = new_host_key()
+    run.known.host_keys[change.address] = key.public
+    subnet = run.known.subnets.get(node.cluster, "")
+    try:
+        container = run.engine.create_container(_spec(run, node, short, key.public, subnet))
+    except Conflict as refused:
+        raise SindplanError(
+            f"A container named {node.name!r} is in the way; it was left as it is: {refused.text}",
+            f"Look at it (docker inspect {node.name}), then remove or rename it and apply again.",
+        ) from refused
+    run.known.ids[change.address] = container
+    run.engine.put_files(
+        container,
+        boot_entries(
+            role=names.role_of(short),
+            host_key=key,
+            relay_key=run.known.relay_keys[realm],
+            daemons=DAEMONS.get(names.role_of(short), ()),
+            owners=node.owners,
+        ),
+    )
+
+
+def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:
+    realm, cluster = node.cluster.parts
+    sinds = labels.node(realm, cluster, short, host_path="", mount_path="")
+    half = node.declared_mib // 2 * MIB
+    return ContainerSpec(
+        name=node.name,
+        image=node.image,
+        hostname=short,
+        labels={
+            **dict.fromkeys([*sinds, labels.GROUP], ""),
+            **node.labels,
+            **labels.own(run.owner, run.token),
+            labels.SLURM_VERSION: node.slurm_version,
+            labels.HOST_KEY: host_key,
+            labels.SPEC: json.dumps({"v": 1, "image": node.image, "tmp_size": node.tmp_size}, sort_keys=True),
+        },
+        endpoints=tuple(
+            Endpoint(
+                network=name,
+                address=network.resolve(address, subnet),
+                # The default route leads over the cluster's network.
+                gw_priority=1 if name == names.network(realm, cluster) else 0,
+            )
+            for name, address in node.networks.items()
+        ),
+        entrypoint=("/bin/sh",),
+        command=("-c", BOOT_SCRIPT),
+        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume") for mount in node.mounts),
+        tmpfs={
+            "/tmp": f"rw,nosuid,nodev,size={node.tmp_size}",  # noqa: S108 - a mount point in the node
+            "/run": "exec,mode=755,size=64m",
+            "/run/lock": "",
+        },
+        cpus=node.cpus,
+        memory=node.memory,
+        shm_size=half or None,
+        dns=(run.known.dns[realm],) if run.known.dns.get(realm) else (),
+        dns_search=(names.search_domain(realm, cluster),),
+        extra_hosts=tuple(network.resolve(host, subnet) for host in node.hosts),
+        security_opt=node.security_opt,
+        private_cgroup=True,
+    )

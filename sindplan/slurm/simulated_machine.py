@@ -1,0 +1,224 @@
+"""Simulated nodes: a tiny systemd and a tiny Slurm in the containers of a simulated engine.
+
+`SlurmMachine` plays what the containers run; `simulated` is the port to it. Waiting takes no time: what has not come to be when it
+is waited for never will. The rules that make real daemons refuse to start are those that sindplan must get right: keys with the wrong
+mode or owner, a worker without a line, a node whose address is not the one in the file.
+"""
+
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from sindplan.engine.records import Container, Executed
+from sindplan.engine.simulated import SimulatedEngine
+from sindplan.model.boot import BOOTING
+from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.port import PROGRAMS
+
+_WANTS = "/etc/systemd/system/multi-user.target.wants"
+_MUNGE = "/etc/munge/munge.key"
+_HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+_KEY_MODE = 0o400
+_HOST_KEY_MODE = 0o600
+_DAEMONS = ("slurmctld", "slurmd")
+
+
+@define
+class _Node:
+    """What runs in a node: active units, and the munge key that munged has read."""
+
+    units: set[str] = field(factory=set)
+    key: bytes = b""
+
+
+@define
+class _Controller:
+    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes set down."""
+
+    addresses: dict[str, str] = field(factory=dict)
+    reasons: dict[str, str] = field(factory=dict)
+
+
+@define
+class Job:
+    """A job on a node, or one that waits for it by name; on a node it ends when it is waited for, unless it is endless."""
+
+    node: str
+    endless: bool = False
+    waiting: bool = False
+
+
+@define
+class SlurmMachine:
+    """What simulated containers run. `broken` makes the boots of the nodes named fail."""
+
+    broken: set[str] = field(factory=set)
+    jobs: dict[str, Job] = field(factory=dict)
+    reconfigured: int = 0
+    _engine: SimulatedEngine | None = field(default=None, init=False)
+    _nodes: dict[str, _Node] = field(factory=dict, init=False)
+    # By config volume, so that it outlives a restart of the container as slurmctld's state volume does.
+    _controllers: dict[str, _Controller] = field(factory=dict, init=False)
+
+    def attach(self, engine: SimulatedEngine) -> None:
+        """Take the engine."""
+        self._engine = engine
+
+    @property
+    def engine(self) -> SimulatedEngine:
+        """The engine whose containers these are."""
+        assert self._engine is not None, "the engine attaches itself"
+        return self._engine
+
+    def started(self, container: Container) -> int | None:
+        """Boot a node: start what its links say; everything else just runs."""
+        if not self._is_node(container):
+            return None
+        if container.name in self.broken:
+            return 255
+        units = {"munge.service", "sshd.service"}
+        units |= {f"{d}.service" for d in _DAEMONS if self._linked(container, d)}
+        self._nodes[container.id] = _Node()
+        # munged before the daemons that need it.
+        for unit in sorted(units):
+            self.start_unit(container, unit)
+        return None
+
+    def stopped(self, container: Container) -> int | None:
+        """End everything that runs."""
+        self._nodes.pop(container.id, None)
+        return 0
+
+    def execute(self, container: Container, command: Sequence[str], user: str) -> Executed:
+        """Know no command but `true`: what nodes do is the port's business."""
+        return Executed(code=0 if command[0] == "true" else 127, out="", err="")
+
+    def processes(self, container: Container) -> Sequence[str]:
+        """Return systemd and the daemons of active units."""
+        node = self._nodes.get(container.id)
+        return [*(PROGRAMS[unit] for unit in (node.units if node else ())), "systemd"]
+
+    def output(self, container: Container) -> Sequence[str]:
+        """Return the boot script's line."""
+        return [BOOTING] if self._is_node(container) else []
+
+    def start_unit(self, container: Container, unit: str) -> None:
+        """Start a unit if what it needs is there."""
+        node = self._nodes[container.id]
+        if self._startable(container, node, unit):
+            node.units.add(unit)
+        if unit == "munge.service" and unit in node.units:
+            node.key = self.engine.read(container.id, _MUNGE) or b""
+        if unit == "slurmctld.service" and unit in node.units:
+            self.read_configuration(container)
+
+    def stop_unit(self, container: Container, unit: str) -> None:
+        """Stop a unit."""
+        self._nodes[container.id].units.discard(unit)
+
+    def active(self, container: Container, unit: str) -> bool:
+        """Say whether a unit is active."""
+        node = self._nodes.get(container.id)
+        return node is not None and unit in node.units
+
+    def read_configuration(self, container: Container) -> None:
+        """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
+        known = self.controller(container)
+        lines = node_lines(self._text(container, NODES_FILE))
+        known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
+        known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+
+    def controller(self, container: Container) -> _Controller:
+        """Return what the slurmctld of a container's cluster knows."""
+        return self._controllers.setdefault(_config_volume(container), _Controller())
+
+    def state_of(self, controller: Container, name: str) -> str:
+        """Return a node's state as slurmctld sees it."""
+        known = self.controller(controller)
+        node = self._find(controller, name)
+        usable = (
+            node is not None
+            and node.state == "running"
+            and self.active(node, "slurmd.service")
+            and self._nodes[node.id].key == self._nodes[controller.id].key
+            and any(endpoint.address == known.addresses[name] for endpoint in node.spec.endpoints)
+        )
+        if not usable:
+            return "down*"
+        busy = bool(self.jobs_on(controller, name))
+        if name in known.reasons:
+            return "draining" if busy else "drained"
+        return "allocated" if busy else "idle"
+
+    def submit(self, controller: str, name: str, job: str, *, endless: bool = False, waiting: bool = False) -> None:
+        """Put a job on a node, or have one wait for it."""
+        found = self.engine.inspect_container(controller)
+        assert found is not None
+        self.jobs[job] = Job(node=_key(found, name), endless=endless, waiting=waiting)
+
+    def jobs_on(self, controller: Container, name: str) -> tuple[str, ...]:
+        """Return the jobs on a node."""
+        return self._jobs(controller, name, waiting=False)
+
+    def jobs_for(self, controller: Container, name: str) -> tuple[str, ...]:
+        """Return the pending jobs that wait for a node by name."""
+        return self._jobs(controller, name, waiting=True)
+
+    def _jobs(self, controller: Container, name: str, *, waiting: bool) -> tuple[str, ...]:
+        key = _key(controller, name)
+        return tuple(job for job, found in self.jobs.items() if found.node == key and found.waiting == waiting)
+
+    def memory(self) -> object:
+        """Return all that is known, comparable: what a rollback must bring back."""
+        return (
+            {container: (sorted(node.units), node.key) for container, node in self._nodes.items()},
+            {
+                volume: (dict(known.addresses), dict(known.reasons))
+                for volume, known in self._controllers.items()
+                if any(found.name == volume for found in self.engine.volumes())
+            },
+        )
+
+    def _is_node(self, container: Container) -> bool:
+        return any(BOOTING in word for word in container.spec.command or ())
+
+    def _linked(self, container: Container, daemon: str) -> bool:
+        return self.engine.has_file(container.id, f"{_WANTS}/{daemon}.service")
+
+    def _startable(self, container: Container, node: _Node, unit: str) -> bool:
+        match unit:
+            case "munge.service":
+                key = self.engine.get_files(container.id, _MUNGE).get(_MUNGE)
+                return key is not None and key.mode == _KEY_MODE and key.uid != 0 and bool(key.content)
+            case "sshd.service":
+                key = self.engine.get_files(container.id, _HOST_KEY).get(_HOST_KEY)
+                return key is not None and key.mode == _HOST_KEY_MODE
+            case "slurmctld.service":
+                return "munge.service" in node.units and "ClusterName=" in self._text(container, "slurm.conf")
+            case "slurmd.service":
+                lines = node_lines(self._text(container, NODES_FILE))
+                return "munge.service" in node.units and container.spec.hostname in lines
+            case _:
+                return True
+
+    def _text(self, container: Container, name: str) -> str:
+        return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode()
+
+    def _find(self, controller: Container, name: str) -> Container | None:
+        for summary in self.engine.containers():
+            found = self.engine.inspect_container(summary.id)
+            if found and found.spec.hostname == name and _config_volume(found) == _config_volume(controller):
+                return found
+        return None
+
+
+def _config_volume(container: Container) -> str:
+    return next((mount.source for mount in container.spec.mounts if mount.target == CONFIG), "")
+
+
+def _key(controller: Container, name: str) -> str:
+    return f"{_config_volume(controller)}/{name}"
+
+
+def _parameter(line: str, name: str) -> str:
+    return dict(word.partition("=")[::2] for word in line.split()).get(name, "")
