@@ -55,7 +55,7 @@ class Ran:
         """How many resources the plan shown would add, change and destroy."""
         found = _COUNTS.search(self.out)
         if found is None:
-            assert NO_CHANGES in self.out, self
+            assert NO_CHANGES in self.out or "Nothing to destroy." in self.out, self
             return 0, 0, 0
         return int(found[1]), int(found[2]), int(found[3])
 

@@ -26,7 +26,7 @@ def test_from_a_file_to_a_job_and_back(lab, image):
 
     lab.destroy()
     assert lab.names() == set()
-    assert NO_CHANGES in lab.destroy().out
+    assert "Nothing to destroy." in lab.destroy().out
 
 
 def test_a_stopped_worker_is_started_again(lab):

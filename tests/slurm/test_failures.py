@@ -12,10 +12,7 @@ BROKEN = {
     # what is wrong: the file that makes it so, what sindplan says
     "slurmd fails": (
         DROP_IN,
-        (
-            b"[Service]\nType=simple\nExecStart=\nExecStart=/bin/sh -c 'echo broken on purpose; exit 3'\nRestart=no\n"
-            b"ExecStartPost=/bin/sh -c 'sleep 1; kill -0 $MAINPID'\n"
-        ),
+        b"[Service]\nType=notify\nRestart=no\nExecStart=\nExecStart=/bin/sh -c 'echo broken on purpose; exit 3'\n",
         ["slurmd.service did not start", "broken on purpose"],
     ),
     "slurmd never is ready": (

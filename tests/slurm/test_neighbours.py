@@ -50,6 +50,8 @@ def test_a_name_leads_to_the_own_cluster_always(lab):
     own = {name: _address(lab, realm, name, "controller") for name in ("dev", "qa")}
     for name, address in own.items():
         assert _resolved(lab, f"{realm}-{name}-worker-0", "controller") == {address}
+        worker = _address(lab, realm, name, "worker-0")
+        assert _resolved(lab, f"{realm}-{name}-controller", "worker-0") == {worker}
 
     lab.docker.stop(f"{realm}-dev-controller")
 

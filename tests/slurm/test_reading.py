@@ -21,8 +21,7 @@ def test_plans_change_nothing(lab, options):
     lab.declare(lab.cluster(realm, workers="count = 3"), lab.cluster(realm, "more"))
     lab.plan(*options, code=2)
 
-    seen = list(_events(lab, since, _now(lab)))
-    commands = {event["Action"].partition(":")[0] for event in seen}
+    commands = {event["Action"].partition(":")[0] for event in _events(lab, since, _now(lab))}
     assert commands <= (READS if not options else READS - {"exec_create", "exec_start", "exec_die"})
     assert lab.snapshot() == before
 

@@ -279,6 +279,25 @@ def test_much_damage_at_once(whole, realm):
     _check_whole(whole, realm)
 
 
+def test_a_lost_munge_key(whole, realm):
+    """A new one is made, and every munged has it: the running ones too, which read it only when they start (FC-62)."""
+    whole.apply()
+    old = whole.read(f"{realm}-dev-controller", "sha256sum", "/etc/munge/munge.key")
+    whole.read(f"{realm}-dev-controller", "rm", "/etc/munge/munge.key")
+
+    assert "/dev/key/munge will be created" in whole.plan(code=2).out
+    whole.apply()
+    whole.settled()
+    whole.docker.restart(f"{realm}-dev-worker-0", timeout=10)
+    whole.apply()
+
+    assert whole.read(f"{realm}-dev-controller", "sha256sum", "/etc/munge/munge.key") != old
+    credential = whole.read(f"{realm}-dev-controller", "munge", "-n")
+    for short in SHORTS:
+        assert "Success" in whole.read(f"{realm}-dev-{short}", "sh", "-c", f"echo '{credential}' | unmunge")
+    _check_whole(whole, realm)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_everything_was_restarted(whole, realm, seed):
     """As after a restart of the daemon, in any order; a plan is empty or apply mends what is left (FC-47)."""
