@@ -202,7 +202,7 @@ def _interruptible() -> Iterator[threading.Event]:
         # os.write: click's echo may be in the middle of a line.
         os.write(2, b"\nInterrupted: what runs is finished, then what was done is taken back. Again: stop now.\n")
 
-    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield stop
     finally:
@@ -221,7 +221,7 @@ def _tell(plan: Plan, applied: Applied, words: Words, seconds: float) -> int:
         return 0
     output.failures(outcome.failed)
     output.say("")
-    done = {action.scope for action in plan.actions} - outcome.unfinished
+    done = {action.scope for action in plan.actions} - outcome.unfinished - applied.restored
     for scope in sorted(done):
         output.say(f"{scope} is done.")
     for scope in sorted(applied.restored):

@@ -32,6 +32,8 @@ _FIX_BY_TEXT: tuple[tuple[str, str], ...] = (
     ("no such image", "Pull or build the image first, or correct its name."),
     ("minimum memory limit allowed", "Give the node 6m of memory or more."),
     ("bind source path does not exist", "The path must exist on the engine's machine."),
+    ("networks have overlapping ipv4", "Another network has these addresses: give the cluster another subnet."),
+    ("failed to allocate gateway", "Another network took these addresses at the same moment: apply again."),
     (
         "address already in use",
         "Another container has this fixed address, or the engine has not let go of it yet.",

@@ -122,6 +122,12 @@ def write(run: Run, action: Action) -> None:
         run.engine.put_files(controller, entries)
 
 
+def settle(run: Run, controller: str) -> None:
+    """Take the mark away: a slurmctld that was started or told to has read everything."""
+    if run.engine.has_file(controller, f"{CONFIG}/{PENDING}"):
+        run.slurm.remove_files(controller, [f"{CONFIG}/{PENDING}"])
+
+
 def remove(run: Run, action: Action) -> None:
     """Remove files that are no longer generated."""
     controller = run.id(action.scope / "node/controller")

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import Container, ContainerSpec, Endpoint, Entry
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wanted_container
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names
@@ -100,7 +100,7 @@ def start(run: Run, action: Action) -> None:
         return
     if not run.engine.has_file(run.id(address), COREFILE):
         run.engine.put_files(run.id(address), [Entry(path=COREFILE, content=corefile(dns.realm, {}).encode())])
-    run.engine.start(run.id(address))
+    wake(run, run.id(address))
     container = run.engine.inspect_container(run.id(address))
     run.known.dns[dns.realm] = dns_address(dns.realm, container)
 

@@ -57,3 +57,12 @@ def set_on_mesh(run: Run, address: Address, wanted: MeshContainer, pinned: str =
         run.engine.connect(run.id(mesh), run.id(address), pinned)
     elif there and not wanted.on_mesh:
         run.engine.disconnect(run.id(mesh), run.id(address))
+
+
+def wake(run: Run, container: str) -> None:
+    """Bring a container to run, whatever it does now."""
+    found = run.engine.inspect_container(container)
+    if found is not None and found.state == "paused":
+        run.engine.unpause(container)
+    else:
+        run.engine.start(container)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from sindplan.engine.records import Container, Mount
-from sindplan.kinds import labels
+from sindplan.kinds import config, labels
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, SECURITY, Node, units
@@ -45,7 +45,11 @@ _START = Step(
         After("service.reconfigure", Where.CLUSTER),
     ),
 )
-_CONNECT = Step("node.connect", "connecting", after=(After("network.create", Where.NEEDED),))
+_CONNECT = Step(
+    "node.connect",
+    "connecting",
+    after=(After("mesh-network.create", Where.NEEDED), After("network.create", Where.NEEDED)),
+)
 JOIN = Step(
     "node.join",
     "joining Slurm",
@@ -197,12 +201,15 @@ def start(run: Run, action: Action) -> None:
             if "slurmctld.service" in node.units:
                 # Its files may have been written while it was frozen.
                 run.slurm.reconfigure(container)
+                config.settle(run, container)
             return
     if node.power == "paused":
         run.engine.pause(container)
         return
     run.engine.start(container)
     run.slurm.boot(container, node.units, run.wait)
+    if "slurmctld.service" in node.units:
+        config.settle(run, container)
 
 
 def join(run: Run, action: Action) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 from attrs import evolve
 
 from sindplan.engine.records import Network, NetworkSpec
-from sindplan.errors import Conflict, EngineRefused, SindplanError
+from sindplan.errors import EngineRefused, SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.run import Run
 from sindplan.model import network
@@ -41,9 +41,8 @@ def create_pinned(run: Run, name: str, marks: Mapping[str, str], *, subnet: str,
             spec = evolve(spec, subnet=chosen.subnet, gateway=chosen.gateway)
         try:
             return _made(run, run.engine.create_network(_pinned(spec, pin)))
-        except Conflict:
-            raise
         except EngineRefused as refused:
+            # A name that is taken is a Conflict too; only the text tells it from an address that is.
             lost_race = not subnet and any(text in refused.text for text in _OVERLAP)
             if not lost_race or attempt == ATTEMPTS - 1:
                 raise

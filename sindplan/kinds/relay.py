@@ -9,7 +9,7 @@ from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
 from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wanted_container
+from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
 from sindplan.kinds.node_boot import new_host_key
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
@@ -84,7 +84,7 @@ def start(run: Run, action: Action) -> None:
         run.engine.stop(run.id(change.address))
         return
     run.known.relay_keys[relay.realm] = _key(run, run.id(change.address))
-    run.engine.start(run.id(change.address))
+    wake(run, run.id(change.address))
 
 
 def _key(run: Run, relay: str) -> str:

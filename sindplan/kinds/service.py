@@ -64,6 +64,8 @@ KIND = Kind(
                     After("node.start", Where.NEEDED),
                     After("service.start", Where.NEEDED),
                     After("file.write", Where.CLUSTER),
+                    # A slurmctld that reads files without a worker forgets its jobs.
+                    After("slurm.drain", Where.CLUSTER),
                 ),
             ),
             JOIN,
@@ -72,7 +74,11 @@ KIND = Kind(
             Step(
                 "service.reconfigure",
                 "reconfiguring",
-                after=(After("file.write", Where.CLUSTER), After("service.start", Where.SAME)),
+                after=(
+                    After("file.write", Where.CLUSTER),
+                    After("slurm.drain", Where.CLUSTER),
+                    After("service.start", Where.SAME),
+                ),
             ),
         ),
     },

@@ -224,6 +224,30 @@ def _inotify(case: Case) -> Iterator[Finding]:
         )
 
 
+def _unasked(case: Case) -> Iterator[Finding]:
+    """Slurm that cannot be asked: nobody can say then whether a worker that leaves is busy."""
+    leaving = {change.address for change in case.plan.changes if change.operation is Operation.DELETE}
+    for cluster in case.observation.evidence.clusters:
+        if cluster.view is not None:
+            continue
+        running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
+        busy = [short for short in running if cluster.address / "node" / short in leaving]
+        if busy:
+            yield Finding(
+                "jobs",
+                f"slurmctld of {cluster.address} does not answer, so nobody can say whether {', '.join(sorted(busy))} "
+                "run jobs.",
+                "Apply the declaration with these workers first, which mends what is broken; then take them out.",
+            )
+        elif cluster.services.get(names.CONTROLLER, {}).get("slurmctld"):
+            yield warning(
+                "slurmctld",
+                f"slurmctld of {cluster.address} runs and does not answer: what Slurm knows is not in this plan.",
+                f"Look at it: docker exec {names.container(cluster.realm, cluster.name, names.CONTROLLER)} "
+                "journalctl -u slurmctld",
+            )
+
+
 def _replacements(case: Case) -> Iterator[Finding]:
     for change in case.plan.changes:
         if change.operation is Operation.REPLACE:
@@ -251,6 +275,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _host_room,
     _network_room,
     _inotify,
+    _unasked,
     _replacements,
     _orphans,
     _strays,

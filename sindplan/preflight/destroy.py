@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Iterator
 
-from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.preflight.finding import Finding, warning
+
+ALIVE = ("running", "paused")
 
 
 def check_destroy(evidence: Evidence, protected: Collection[Address], *, allow_job_loss: bool) -> Iterator[Finding]:
@@ -21,10 +24,17 @@ def check_destroy(evidence: Evidence, protected: Collection[Address], *, allow_j
             "Set prevent_destroy = false and apply, then destroy.",
         )
     for cluster in evidence.clusters:
-        if cluster.view is None and any(node.state == "running" for node in cluster.nodes.values()):
-            yield warning("jobs", f"slurmctld of {cluster.address} does not answer: whether jobs run is not known.")
-        jobs = cluster.view.running_jobs if cluster.view else ()
-        if jobs:
-            text = f"{cluster.address} runs the jobs {', '.join(jobs)}; they would be lost."
+        text = _jobs(cluster)
+        if text:
             wait = "Wait for them, or say --allow-job-loss."
             yield warning("jobs", text) if allow_job_loss else Finding("jobs", text, wait)
+
+
+def _jobs(cluster: ClusterEvidence) -> str:
+    """Say which jobs would be lost; empty when there are none."""
+    if cluster.view is not None:
+        jobs = [*cluster.view.running_jobs, *cluster.view.pending_jobs]
+        return f"{cluster.address} has the jobs {', '.join(jobs)}; they would be lost." if jobs else ""
+    # A worker that does not run has no jobs; what cannot be asked counts as busy.
+    alive = [n for n, found in cluster.nodes.items() if names.worker_index(n) is not None and found.state in ALIVE]
+    return f"slurmctld of {cluster.address} does not answer: its jobs would be lost, if it has any." if alive else ""

@@ -57,7 +57,8 @@ while :; do
 done
 """
 
-_MOVE = f'for path; do mv -f -- "$path{_NEW}" "$path" || exit 1; done'
+# An empty folder in the place of a file would swallow it.
+_MOVE = f'for path; do rmdir -- "$path" 2> /dev/null; mv -fT -- "$path{_NEW}" "$path" || exit 1; done'
 
 _RESOLVED = """\
 while [ $# -gt 0 ]; do
@@ -154,8 +155,8 @@ class SlurmCommands:
 
     def _update(self, controller: str, nodes: Sequence[str], *settings: str) -> None:
         done = self._run(controller, 'exec scontrol update "$@"', [f"nodename={','.join(nodes)}", *settings], _ASK)
-        # Resuming a node that is in service already is an error to scontrol, and what was wanted.
-        if done.code != 0 and "Invalid node state" not in done.err:
+        # Resuming a node that is in service, and draining one that Slurm forgot, are errors to scontrol and no harm.
+        if done.code != 0 and not any(text in done.err for text in ("Invalid node state", "Invalid node name")):
             raise NodeFailed(f"scontrol could not set {folded(nodes)} to {settings[0]}: {done.err.strip()}")
 
     def _run(self, node: str, script: str, arguments: Sequence[str], timeout: float) -> Executed:
@@ -196,9 +197,11 @@ def parse_view(text: str) -> SlurmView:
     jobs: dict[str, list[str]] = {}
     waiting: dict[str, list[str]] = {}
     running: list[str] = []
+    pending: list[str] = []
     for line in lines:
         job, state, used, asked, *_ = [*line.split("|"), "", "", ""]
         if state == "PD":
+            pending.append(job)
             for node in _expanded(asked):
                 waiting.setdefault(node, []).append(job)
             continue
@@ -213,6 +216,7 @@ def parse_view(text: str) -> SlurmView:
             for name, (state, reason) in states.items()
         },
         running_jobs=tuple(dict.fromkeys(running)),
+        pending_jobs=tuple(dict.fromkeys(pending)),
     )
 
 

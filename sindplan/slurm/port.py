@@ -52,10 +52,11 @@ class SlurmNodeState:
 
 @frozen(kw_only=True)
 class SlurmView:
-    """What slurmctld says of its cluster: nodes by name, ids of all jobs that run."""
+    """What slurmctld says of its cluster: nodes by name, ids of all jobs that run or wait."""
 
     nodes: Mapping[str, SlurmNodeState] = field(factory=dict)
     running_jobs: tuple[str, ...] = ()
+    pending_jobs: tuple[str, ...] = ()
 
 
 class Slurm(Protocol):

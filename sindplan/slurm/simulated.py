@@ -40,7 +40,11 @@ class SimulatedSlurm:
             )
             for name in known.addresses
         }
-        return SlurmView(nodes=nodes, running_jobs=tuple(job for node in nodes.values() for job in node.jobs))
+        return SlurmView(
+            nodes=nodes,
+            running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
+            pending_jobs=tuple(job for node in nodes.values() for job in node.waiting),
+        )
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Check that the boot started the units; what it could not start then, it may now."""

@@ -283,10 +283,10 @@ def test_destroy_keeps_running_jobs_unless_told(world: World, state: Path, call:
     refused = call("destroy", "--auto-approve")
 
     assert refused.status == 1
-    assert "Blocked: sind/dev runs the jobs 17; they would be lost.\n" in refused.err
+    assert "Blocked: sind/dev has the jobs 17; they would be lost.\n" in refused.err
     said = call("destroy", "--auto-approve", "--allow-job-loss")
     assert said.status == 0
-    assert "Warning: sind/dev runs the jobs 17; they would be lost.\n" in said.err
+    assert "Warning: sind/dev has the jobs 17; they would be lost.\n" in said.err
 
 
 def test_destroy_keeps_what_is_protected_or_somebody_elses(world: World, folder: Path, call: Call) -> None:

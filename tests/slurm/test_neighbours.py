@@ -42,6 +42,24 @@ def test_two_clusters_of_one_realm(lab):
     assert lab.names() == set()
 
 
+def test_many_at_once(lab):
+    """Their networks are created at the same time, and Docker picks addresses for each of them twice."""
+    realms = [lab.realm(), lab.realm()]
+    clusters = ["one", "two", "three"]
+    lab.declare(*(lab.cluster(realm, cluster) for realm in realms for cluster in clusters))
+
+    lab.apply()
+
+    lab.settled()
+    subnets = [pool["Subnet"] for network in lab.networks().values() for pool in network["IPAM"]["Config"] or []]
+    assert len(set(subnets)) == len(subnets) == 8
+    for realm in realms:
+        for cluster in clusters:
+            assert lab.read(f"{realm}-{cluster}-controller", "srun", "hostname") == "worker-0"
+    lab.destroy()
+    assert lab.names() == set()
+
+
 def test_a_name_leads_to_the_own_cluster_always(lab):
     """Also while the own node is stopped, and Docker's resolver has only the neighbour's (FC-11)."""
     realm = lab.realm()

@@ -176,12 +176,14 @@ DAMAGES = {
         set(),
     ),
     "the DNS server was stopped": (_docker("stop", "dns"), "/@mesh/dns will be updated", {"dns"}),
+    "the DNS server was paused": (_docker("pause", "dns"), "/@mesh/dns will be updated", set()),
     "the DNS server was removed": (
         _docker("remove_container", "dns", force=True),
         "/@mesh/dns will be created",
         {"dns"},
     ),
     "the relay was stopped": (_docker("stop", "ssh"), "/@mesh/relay will be updated", {"ssh"}),
+    "the relay was paused": (_docker("pause", "ssh"), "/@mesh/relay will be updated", set()),
     "the relay was removed": (
         _docker("remove_container", "ssh", force=True),
         "/@mesh/relay will be created",
