@@ -8,7 +8,7 @@ workers are idle in Slurm, so its time is the whole way from nothing to a usable
 machine: other work on the same cores shows in every figure.
 """
 
-# ruff: noqa: INP001 - a script, not a package
+
 
 import contextlib
 import os
