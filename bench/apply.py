@@ -8,8 +8,6 @@ workers are idle in Slurm, so its time is the whole way from nothing to a usable
 machine: other work on the same cores shows in every figure.
 """
 
-
-
 import contextlib
 import os
 import statistics
