@@ -59,7 +59,13 @@ def cli(no_color: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     _ready_streams()
-    sys.exit(run(arguments))
+    status = run(arguments)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        # Nobody reads it any more. Python would find out at its end, and exit with a status of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    sys.exit(status)
 
 
 def _ready_streams() -> None:
