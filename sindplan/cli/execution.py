@@ -14,7 +14,7 @@ from attrs import frozen
 from sindplan.cli import output
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
-from sindplan.execute.lock import Waiting, locked
+from sindplan.execute.lock import Waiting, locked, sweep
 from sindplan.model.kind import Operation
 from sindplan.model.units import parse_duration
 from sindplan.observe.observation import Observation
@@ -96,10 +96,13 @@ def execute_prepared(
     What was agreed to is what is done: when the plan under the lock is another, it is shown and asked again.
     """
     output.engine(prepared.engine)
+    realms = [cluster.realm for cluster in prepared.clusters]
     status = _offer(prepared, consent, words)
     if status is not None:
+        if status == 0:
+            # A destroy that was killed at its very end leaves nothing but its lock.
+            sweep(engine, realms)
         return status
-    realms = [cluster.realm for cluster in prepared.clusters]
     with locked(engine, realms, Waiting(lock_timeout, output.say)):
         again = prepare_again()
         if not _same(again, prepared):

@@ -51,6 +51,15 @@ def locked(engine: Engine, realms: Sequence[str], waiting: Waiting) -> Iterator[
         yield
 
 
+def sweep(engine: Engine, realms: Sequence[str]) -> None:
+    """Remove locks whose holders are no more, for a command that finds nothing to do and so takes none itself."""
+    own = _identity()
+    for realm in sorted(set(realms)):
+        left = engine.inspect_network(names.lock(realm))
+        if left is not None and _TOKEN in left.labels and _stale(left, own):
+            _remove(engine, left.id)
+
+
 @contextmanager
 def _file_lock(realm: str, waiting: Waiting) -> Iterator[None]:
     path = state_folder(realm) / "lock"

@@ -11,7 +11,7 @@ import pytest
 from sindplan.engine.records import NetworkSpec
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.errors import SindplanError
-from sindplan.execute.lock import Waiting, locked
+from sindplan.execute.lock import Waiting, locked, sweep
 
 QUICK = Waiting(0, lambda _: None)
 
@@ -122,3 +122,19 @@ def test_a_network_that_is_no_lock_is_left_alone() -> None:
         pass
 
     assert _held(engine, "sind") == {}
+
+
+def test_only_locks_whose_holders_are_gone_are_swept() -> None:
+    engine = SimulatedEngine()
+    with locked(engine, ["sind"], QUICK):
+        mine = _held(engine, "sind")
+        sweep(engine, ["sind", "nothing-here"])
+        assert _held(engine, "sind") == mine
+    assert mine is not None
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left = mine | {"sind.lock.pid": gone.stdout.decode().strip()}
+    engine.create_network(NetworkSpec(name="sind-lock", labels=left, config_only=True))
+
+    sweep(engine, ["sind"])
+
+    assert _held(engine, "sind") is None

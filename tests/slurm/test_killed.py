@@ -38,6 +38,7 @@ DESTROYING = [
     "/dev/volume/config: removing",
     "/dev/network: removing",
     "/@mesh/relay: removing",
+    "/@mesh/network: removing",
 ]
 
 
