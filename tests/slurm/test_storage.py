@@ -23,7 +23,7 @@ def folder(lab, request):
 def test_a_folder_of_the_host(lab, folder):
     """It is a privilege that must be allowed; it outlives the cluster."""
     realm = lab.realm()
-    lab.declare(lab.cluster(realm, more=f'[CLUSTER.storage]\nhost_path = "{folder}"\nmount_path = "/work"'))
+    lab.declare(lab.cluster(realm, more=f'[CLUSTER.storage]\nhost_path = "{folder}"\nmount_path = "/scratch"'))
 
     privilege = f"! {realm}/dev: every node reads and writes the host's {folder}"
     assert privilege in lab.plan(code=2).out
@@ -35,9 +35,9 @@ def test_a_folder_of_the_host(lab, folder):
     lab.apply("--allow-privileged")
     lab.settled()
     for short in ("controller", "worker-0"):
-        assert lab.read(f"{realm}-dev-{short}", "cat", "/work/from-host") == "hello"
+        assert lab.read(f"{realm}-dev-{short}", "cat", "/scratch/from-host") == "hello"
         assert lab.inspect(f"{realm}-dev-{short}")["Config"]["Labels"]["sind.data.hostpath"] == str(folder)
-    lab.read(f"{realm}-dev-worker-0", "sh", "-c", "echo there > /work/from-node")
+    lab.read(f"{realm}-dev-worker-0", "sh", "-c", "echo there > /scratch/from-node")
     assert (folder / "from-node").read_text(encoding="utf-8") == "there\n"
     assert f"{realm}-dev-data" not in lab.names()
 
