@@ -111,7 +111,7 @@ def program(
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run the command line as a program of its own, on a simulated engine unless `module` says otherwise."""
     streams: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
         check=False,

@@ -86,7 +86,7 @@ def test_a_lock_whose_holder_may_live_is_not_taken_over(changed: dict[str, str],
         raise AssertionError
 
     assert "docker network rm sind-lock" in caught.value.fix
-    assert world.engine.inspect_network("sind-lock").id == theirs  # type: ignore[union-attr]
+    assert world.engine.inspect_network("sind-lock").id == theirs
 
 
 def test_a_lock_whose_holder_is_no_more_is_taken_over() -> None:
@@ -105,13 +105,13 @@ def test_the_network_of_a_successor_is_not_removed() -> None:
     world = new_world()
     with locked(world.engine, ["sind"], AT_ONCE):
         # Somebody took it for stale, by hand, and holds one of their own now.
-        world.engine.remove_network(world.engine.inspect_network("sind-lock").id)  # type: ignore[union-attr]
+        world.engine.remove_network(world.engine.inspect_network("sind-lock").id)
         theirs = holder(world)
-    assert world.engine.inspect_network("sind-lock").id == theirs  # type: ignore[union-attr]
+    assert world.engine.inspect_network("sind-lock").id == theirs
 
 
 def test_who_waits_says_for_whom() -> None:
-    world, heard = new_world(), []  # type: ignore[var-annotated]
+    world, heard = new_world(), []
     holder(world, host="elsewhere", command="sind create")
 
     with pytest.raises(SindplanError, match="elsewhere"), locked(world.engine, ["sind"], Waiting(0.01, heard.append)):

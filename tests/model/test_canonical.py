@@ -12,7 +12,7 @@ from tests.strategies import SETTINGS, declarations, declared, documents
 
 def test_what_equals_a_default_is_left_out() -> None:
     assert canonical(Cluster()) == {}
-    assert canonical(Cluster(image="x", drain_timeout=600, prevent_destroy=False)) == {"image": "x"}  # type: ignore[arg-type]
+    assert canonical(Cluster(image="x", drain_timeout=600, prevent_destroy=False)) == {"image": "x"}
     # The default group is left out, a group like it is not the same as none.
     assert canonical(Cluster(workers={"default": WorkerGroup()})) == {}
     assert canonical(Cluster(workers={})) == {"workers": {}}

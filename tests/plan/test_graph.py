@@ -54,7 +54,7 @@ def graph(kind: Kind, *changes: Change) -> dict[str, tuple[str, ...]]:
 
 
 def kind(**steps: object) -> Kind:
-    return Kind(name="thing", resource=Thing, **steps)  # type: ignore[arg-type]
+    return Kind(name="thing", resource=Thing, **steps)
 
 
 MAKE = step("thing.make")

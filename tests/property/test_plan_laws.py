@@ -168,11 +168,11 @@ def test_planning_only_reads(situation: Situation) -> None:
     # Asking daemons for their state runs commands; with probe=False not even those.
     for probe, verbs in ((True, MUTATING - {"execute"}), (False, MUTATING)):
         engine = FaultyEngine(world.engine, fail_at=0, verbs=verbs)
-        slurm = SimulatedSlurm(engine, world.machine)  # type: ignore[arg-type]
+        slurm = SimulatedSlurm(engine, world.machine)
 
-        prepare(engine, slurm, declaration, probe=probe)  # type: ignore[arg-type]
+        prepare(engine, slurm, declaration, probe=probe)
         if probe:
-            prepare_destroy(engine, slurm, clusters_of(declaration), declaration=declaration)  # type: ignore[arg-type]
+            prepare_destroy(engine, slurm, clusters_of(declaration), declaration=declaration)
 
         assert engine.calls == []
     assert world.snapshot() == before
@@ -219,7 +219,7 @@ def _secrets(world: World) -> Iterator[bytes]:
                 yield entry.content
             elif entry is not None:
                 # The file holds the public half too; the seed is what must stay private.
-                seed = load_ssh_private_key(entry.content, None).private_bytes_raw()  # type: ignore[union-attr]
+                seed = load_ssh_private_key(entry.content, None).private_bytes_raw()
                 yield seed
                 yield from _spelt_in(entry.content.decode(), seed)
 
