@@ -4,6 +4,7 @@ They are written by hand: the SDK's helpers drop what they do not know (gateway 
 A limit of None is never sent.
 """
 
+from sindplan.engine.privileges import SYSTEM_PATHS, is_cdi, parsed_device
 from sindplan.engine.records import ContainerSpec, Endpoint, Mount, NetworkSpec
 
 # Microseconds. A quota can be changed in place; Docker refuses that once NanoCpus was set.
@@ -23,12 +24,14 @@ def container_body(spec: ContainerSpec) -> Json:
         "ExtraHosts": list(spec.extra_hosts),
         "CapAdd": list(spec.cap_add),
         "CapDrop": list(spec.cap_drop),
-        "Devices": [device_body(text) for text in spec.devices if not _is_cdi(text)],
-        "SecurityOpt": list(spec.security_opt),
+        "Devices": [device_body(text) for text in spec.devices if not is_cdi(text)],
+        "SecurityOpt": [option for option in spec.security_opt if option != SYSTEM_PATHS],
         **limits(spec.cpus, spec.memory),
     }
-    if cdi := [text for text in spec.devices if _is_cdi(text)]:
+    if cdi := [text for text in spec.devices if is_cdi(text)]:
         host["DeviceRequests"] = [{"Driver": "cdi", "DeviceIDs": cdi}]
+    if SYSTEM_PATHS in spec.security_opt:
+        host |= {"MaskedPaths": [], "ReadonlyPaths": []}
     if spec.shm_size is not None:
         host["ShmSize"] = spec.shm_size
     if spec.private_cgroup:
@@ -81,18 +84,17 @@ def network_body(spec: NetworkSpec) -> Json:
 
 def _mount(mount: Mount) -> Json:
     body: Json = {"Type": mount.kind, "Source": mount.source, "Target": mount.target, "ReadOnly": mount.read_only}
-    if mount.kind == "volume" and mount.no_copy:
-        body["VolumeOptions"] = {"NoCopy": True}
+    options: Json = {"NoCopy": True} if mount.kind == "volume" and mount.no_copy else {}
+    if mount.driver:
+        options["DriverConfig"] = {"Name": mount.driver}
+    if options:
+        body["VolumeOptions"] = options
+    if mount.propagation:
+        body["BindOptions"] = {"Propagation": mount.propagation}
     return body
 
 
-def _is_cdi(device: str) -> bool:
-    """Say whether it names a device of the Container Device Interface, such as `nvidia.com/gpu=all`."""
-    return not device.startswith("/") and "=" in device
-
-
 def device_body(text: str) -> Json:
-    """Read `host[:container][:rights]` as docker's own command does."""
-    host, *rest = text.split(":")
-    rights = rest.pop() if rest and rest[-1] and set(rest[-1]) <= set("rwm") else "rwm"
-    return {"PathOnHost": host, "PathInContainer": rest[0] if rest else host, "CgroupPermissions": rights}
+    """Return a device's configuration."""
+    found = parsed_device(text)
+    return {"PathOnHost": found.outside, "PathInContainer": found.inside, "CgroupPermissions": found.rights}

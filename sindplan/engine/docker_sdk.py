@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # Seconds for what may take long: archives, starts of many at once, removals under load.
 LONG = 300.0
+_VOLUME_PLUGINS = json.dumps({"enabled": ["true"], "capability": ["volumedriver"]})
 
 
 def connect(address: str | None = None) -> "DockerEngine":
@@ -63,8 +64,13 @@ class DockerEngine:
 
     def info(self) -> EngineInfo:
         """Return what the engine says of itself."""
-        info = self._get("info", "", "/info")
-        return inspection.engine_info(self._transport.place.address, info, self._get("info", "", "/version"))
+        with self._transport.open(self._call("info", "", "GET", "/info")) as answer:
+            info, api_version = answer.parsed(), answer.headers.get("Api-Version") or self._transport.version
+        plugins: Parsed = ()
+        # Managed plugins are not in that list. Whoever may not ask for them (a socket proxy) is told of none.
+        with contextlib.suppress(EngineRefused):
+            plugins = self._get("info", "", "/plugins", filters=_VOLUME_PLUGINS)
+        return inspection.engine_info(self._transport.place.address, api_version, info, plugins)
 
     # Reading
 

@@ -7,7 +7,8 @@ A container's spec is read back equal to the one it was created from, as far as 
 - `endpoints` come with the network mode's first and the others by name; `address` is the present address, `fixed` the given.
 - `cpus` and `memory` are None on an engine that cannot hold them; part of a CPU counts as a whole one.
 - `private_cgroup` is true on every engine with cgroup v2, which does that by default.
-- Capabilities lose a `CAP_` in front; a device that is the same inside with all rights is its path alone.
+- Capabilities are in capitals and without `CAP_`; devices are written in full, those of CDI after the others;
+  `systempaths=unconfined` is the last security option.
 - `shm_size` of Docker's default (64 MiB) is None, a host name that is the short id is empty.
 - Mounts that only the image asked for (anonymous volumes) are left out.
 """
@@ -18,8 +19,10 @@ from ipaddress import ip_network
 from typing import Any
 
 from sindplan.engine.creation import CPU_PERIOD
+from sindplan.engine.privileges import capabilities, device_of, security_options
 from sindplan.engine.records import (
     DEFAULT_POOLS,
+    LOCAL,
     Container,
     ContainerSpec,
     ContainerSummary,
@@ -35,15 +38,17 @@ Json = Mapping[str, Any]
 
 IPV4 = 4
 DEFAULT_SHM = 64 * 1024 * 1024
+PROPAGATIONS = ("private", "rprivate", "shared", "rshared", "slave", "rslave")
 
 
-def engine_info(address: str, info: Json, version: Json) -> EngineInfo:
-    """Read `GET /info` and `GET /version`."""
+def engine_info(address: str, api_version: str, info: Json, plugins: Sequence[Json]) -> EngineInfo:
+    """Read `GET /info`, the API version that came with it, and `GET /plugins`."""
+    listed = (info.get("Plugins") or {}).get("Volume") or [LOCAL]
     return EngineInfo(
         engine_id=info.get("ID") or "",
         address=address,
-        version=version.get("Version") or info.get("ServerVersion") or "",
-        api_version=version.get("ApiVersion") or "",
+        version=info.get("ServerVersion") or "",
+        api_version=api_version,
         cgroup_version=info.get("CgroupVersion") or "1",
         security_options=tuple(info.get("SecurityOptions") or ()),
         cpus=info.get("NCPU") or 0,
@@ -53,6 +58,7 @@ def engine_info(address: str, info: Json, version: Json) -> EngineInfo:
         cpuset=bool(info.get("CPUSet")),
         pids_limit=bool(info.get("PidsLimit")),
         address_pools=_pools(info.get("DefaultAddressPools") or ()),
+        volume_plugins=tuple(sorted({*listed, *(plugin["Name"] for plugin in plugins)})),
     )
 
 
@@ -101,7 +107,7 @@ def volume(found: Json) -> Volume:
         name=found["Name"],
         driver=found.get("Driver") or "",
         labels=found.get("Labels") or {},
-        created=found.get("CreatedAt") or "",
+        created=_time(found.get("CreatedAt")),
     )
 
 
@@ -133,7 +139,7 @@ def container(found: Json) -> Container:
         cap_add=capabilities(host.get("CapAdd")),
         cap_drop=capabilities(host.get("CapDrop")),
         devices=_devices(host),
-        security_opt=tuple(host.get("SecurityOpt") or ()),
+        security_opt=security_options(host),
         private_cgroup=host.get("CgroupnsMode") == "private",
         init=bool(host.get("Init")),
     )
@@ -210,6 +216,8 @@ def _mounts(host: Json, actual: Sequence[Json]) -> tuple[Mount, ...]:
             source=mount.get("Source") or names.get(mount["Target"]) or "",
             read_only=bool(mount.get("ReadOnly")),
             no_copy=bool((mount.get("VolumeOptions") or {}).get("NoCopy")),
+            driver=((mount.get("VolumeOptions") or {}).get("DriverConfig") or {}).get("Name") or "",
+            propagation=(mount.get("BindOptions") or {}).get("Propagation") or "",
         )
         for mount in host.get("Mounts") or ()
         if mount.get("Type") in ("volume", "bind")
@@ -227,23 +235,14 @@ def _bind(text: str) -> Mount:
         source=source,
         read_only="ro" in options,
         no_copy="nocopy" in options,
+        propagation=next((option for option in options if option in PROPAGATIONS), ""),
     )
 
 
-def capabilities(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Write capabilities in one way."""
-    return tuple(name.upper().removeprefix("CAP_") for name in names or ())
-
-
 def _devices(host: Json) -> tuple[str, ...]:
-    plain = [device_text(device) for device in host.get("Devices") or ()]
+    plain = [
+        device_of(found["PathOnHost"], found["PathInContainer"], found["CgroupPermissions"]).text
+        for found in host.get("Devices") or ()
+    ]
     cdi = [one for ask in host.get("DeviceRequests") or () if ask.get("Driver") == "cdi" for one in ask["DeviceIDs"]]
     return (*plain, *cdi)
-
-
-def device_text(device: Json) -> str:
-    """Write a device as `--device` takes it, in the shortest way."""
-    outside, inside, rights = device["PathOnHost"], device["PathInContainer"], device["CgroupPermissions"]
-    if inside == outside:
-        return str(outside) if rights == "rwm" else f"{outside}:{inside}:{rights}"
-    return f"{outside}:{inside}" if rights == "rwm" else f"{outside}:{inside}:{rights}"

@@ -11,10 +11,13 @@ ContainerState = Literal["created", "running", "paused", "restarting", "removing
 DEFAULT_POOLS = 31
 """Networks that Docker's built-in address pools hold, docker0 included (moby, ipamutils)."""
 
+LOCAL = "local"
+"""The volume driver that every engine has."""
+
 
 @frozen(kw_only=True)
 class EngineInfo:
-    """The engine's own account of itself (`GET /info`, `GET /version`).
+    """The engine's own account of itself (`GET /info`, and `GET /plugins` for what is missing there).
 
     Attributes:
         engine_id: The daemon's stable id.
@@ -27,6 +30,8 @@ class EngineInfo:
         memory: Memory of the host, bytes.
         memory_limit, cpu_limit, cpuset, pids_limit: Whether the engine can hold such limits.
         address_pools: How many networks its address pools hold.
+        volume_plugins: Names of the volume drivers it can use, `local` among them: managed plugins that are enabled with their
+            tag, such as `cvmfs:latest`, and others that it has seen.
     """
 
     engine_id: str
@@ -42,11 +47,20 @@ class EngineInfo:
     cpuset: bool
     pids_limit: bool
     address_pools: int = DEFAULT_POOLS
+    volume_plugins: tuple[str, ...] = (LOCAL,)
 
     @property
     def local(self) -> bool:
         """Whether the engine shares this machine's kernel and files."""
         return self.address.startswith("unix://")
+
+    def volume_plugin(self, name: str) -> str | None:
+        """Return the full name of a volume driver, as its volumes bear it: Docker lets `latest` be left out."""
+        return next((full for full in (name, f"{name}:latest") if full in self.volume_plugins), None)
+
+    def has_volume_plugin(self, name: str) -> bool:
+        """Say whether there is a volume driver of that name."""
+        return self.volume_plugin(name) is not None
 
 
 @frozen(kw_only=True)
@@ -119,7 +133,9 @@ class Mount:
     """A volume or a folder of the host, mounted.
 
     `source` is a volume's name or an absolute path. `no_copy` keeps Docker from filling an empty volume with what the
-    image has at `target`.
+    image has at `target`. A volume that does not exist is made by `driver` (empty for `local`, a plugin's name may lack its
+    `latest`); one that exists must be that driver's unless it is empty. `propagation` is that of a folder, such as `rslave`,
+    empty for Docker's own `rprivate`.
     """
 
     target: str
@@ -127,6 +143,8 @@ class Mount:
     source: str
     read_only: bool = False
     no_copy: bool = False
+    driver: str = ""
+    propagation: str = ""
 
 
 @frozen(kw_only=True)
@@ -142,6 +160,10 @@ class ContainerSpec:
             without the controller (`EngineInfo`) takes either limit and drops it: it is observed as None.
         shm_size: Bytes of /dev/shm; None for Docker's default.
         extra_hosts: `name:address` lines.
+        cap_add, cap_drop: Names without `CAP_`, in capitals, or `ALL`.
+        devices: `host:inside:rights` in full (`sindplan.engine.privileges.device`), then names of CDI devices.
+        security_opt: As `docker run --security-opt` takes them, but for a seccomp profile, which is JSON and not a path.
+            `systempaths=unconfined` comes back last.
         init: Whether Docker puts its own init in front.
     """
 

@@ -32,6 +32,20 @@ _FIX_BY_TEXT: tuple[tuple[str, str], ...] = (
     ("no such image", "Pull or build the image first, or correct its name."),
     ("minimum memory limit allowed", "Give the node 6m of memory or more."),
     ("bind source path does not exist", "The path must exist on the engine's machine."),
+    (
+        "error looking up volume plugin",
+        "Install and enable the plugin on the engine: docker plugin ls lists what it has.",
+    ),
+    ("volume name must be unique", "Another driver has a volume of this name: remove it, if nobody needs it."),
+    ("unknown capability", "See capabilities(7) for the names."),
+    ("capability not supported", "The engine itself does not have it: it runs without, or its kernel knows it not."),
+    ("error gathering device information", "The device must exist on the engine's machine."),
+    (
+        "unresolvable cdi devices",
+        "The engine's machine needs a CDI specification of the device (/etc/cdi, /var/run/cdi).",
+    ),
+    ("invalid --security-opt", "See docker run --security-opt for what there is."),
+    ("decoding seccomp profile failed", "The engine takes the profile itself, a JSON object."),
     ("networks have overlapping ipv4", "Another network has these addresses: give the cluster another subnet."),
     ("failed to allocate gateway", "Another network took these addresses at the same moment: apply again."),
     (

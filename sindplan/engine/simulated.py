@@ -42,7 +42,8 @@ class SimulatedEngine(Reading, Objects, Containers):
 
     `machine` plays what runs in containers. `seed` shuffles lists. `pools` are the subnets that networks get when they ask for none.
     `endpoint_limit` is what one bridge holds. `registry` holds the images that `pull` finds; `host_paths` are the folders of the
-    engine's machine that may be mounted, with their files.
+    engine's machine that may be mounted, with their files; `host_devices` are its devices and the names of CDI devices. Volume
+    plugins are those of `info`.
     """
 
     def __init__(

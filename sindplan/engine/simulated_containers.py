@@ -8,6 +8,7 @@ from sindplan.engine.records import ContainerSpec, Entry, Executed
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_creation import observed_spec, problem_of
 from sindplan.engine.simulated_networks import check_fixed
+from sindplan.engine.simulated_privileges import start_problem
 from sindplan.engine.simulated_store import SimulatedContainer, SimulatedPlace
 from sindplan.engine.simulated_world import World, locked, tagged
 from sindplan.errors import EngineTimeout
@@ -186,3 +187,5 @@ class Containers(World):
                 self._join(place)
         if len(found.spec.hostname) > _LONGEST_HOST_NAME:
             raise refusal("start", key, 500, "failed to create task for container: sethostname: invalid argument")
+        if problem := start_problem(found.spec, self.host_devices):
+            raise refusal("start", key, 500, problem)

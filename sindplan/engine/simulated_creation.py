@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterator
 
 from attrs import evolve
 
-from sindplan.engine.creation import device_body
-from sindplan.engine.inspection import DEFAULT_SHM, capabilities, device_text
-from sindplan.engine.records import ContainerSpec, EngineInfo
+from sindplan.engine.inspection import DEFAULT_SHM, PROPAGATIONS
+from sindplan.engine.privileges import SYSTEM_PATHS, capabilities, devices
+from sindplan.engine.records import ContainerSpec, EngineInfo, Mount
+from sindplan.engine.simulated_privileges import privilege_problems
 from sindplan.engine.simulated_store import SimulatedImage
 
 _LEAST_MEMORY = 6 * 1024 * 1024
@@ -22,21 +23,32 @@ def _problems(spec: ContainerSpec, host_paths: Collection[str]) -> Iterator[Prob
     # An engine without the controller drops the limit, but looks at it first.
     if spec.memory is not None and 0 < spec.memory < _LEAST_MEMORY:
         yield 400, "Minimum memory limit allowed is 6MB"
+    yield from privilege_problems(spec)
     targets = [mount.target for mount in spec.mounts]
     for mount in spec.mounts:
-        invalid = f'invalid mount config for type "{mount.kind}": '
-        if not mount.target.startswith("/"):
-            yield 400, f"{invalid}invalid mount path: '{mount.target}' mount path must be absolute"
+        yield from ((400, problem) for problem in _mount_problems(mount, host_paths))
         if targets.count(mount.target) > 1:
             yield 400, f"Duplicate mount point: {mount.target}"
-        if mount.kind == "bind" and mount.source not in host_paths:
-            yield 400, f"{invalid}bind source path does not exist: {mount.source}"
     for target in spec.tmpfs:
         if not target.startswith("/"):
             yield 400, f"invalid mount path: '{target}' mount path must be absolute"
     for line in spec.extra_hosts:
         if ":" not in line:
             yield 400, f'bad format for add-host: "{line}"'
+
+
+def _mount_problems(mount: Mount, host_paths: Collection[str]) -> Iterator[str]:
+    invalid = f'invalid mount config for type "{mount.kind}": '
+    if mount.kind == "volume" and mount.propagation:
+        yield 'BindOptions must not be specified on mount type "volume"'
+    if mount.kind == "bind" and mount.driver:
+        yield 'VolumeOptions must not be specified on mount type "bind"'
+    if not mount.target.startswith("/"):
+        yield f"{invalid}invalid mount path: '{mount.target}' mount path must be absolute"
+    if mount.propagation and mount.propagation not in PROPAGATIONS:
+        yield f"{invalid}invalid propagation mode: {mount.propagation}"
+    if mount.kind == "bind" and mount.source not in host_paths:
+        yield f"{invalid}bind source path does not exist: {mount.source}"
 
 
 def observed_spec(spec: ContainerSpec, image: SimulatedImage, info: EngineInfo) -> ContainerSpec:
@@ -53,6 +65,7 @@ def observed_spec(spec: ContainerSpec, image: SimulatedImage, info: EngineInfo) 
         shm_size=None if spec.shm_size == DEFAULT_SHM else spec.shm_size,
         cap_add=capabilities(spec.cap_add),
         cap_drop=capabilities(spec.cap_drop),
-        devices=tuple(device_text(device_body(text)) if text.startswith("/") else text for text in spec.devices),
+        devices=devices(spec.devices),
+        security_opt=tuple(sorted(spec.security_opt, key=SYSTEM_PATHS.__eq__)),
         private_cgroup=spec.private_cgroup or info.cgroup_version == "2",
     )

@@ -6,7 +6,7 @@ from sindplan.engine.records import NetworkSpec, Volume
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_networks import check_fixed
 from sindplan.engine.simulated_store import SimulatedPlace
-from sindplan.engine.simulated_world import NAME, NAME_CHARACTERS, PREDEFINED, World, locked
+from sindplan.engine.simulated_world import PREDEFINED, World, locked
 
 
 class Objects(World):
@@ -65,12 +65,7 @@ class Objects(World):
     @locked
     def create_volume(self, name: str, labels: Mapping[str, str], driver: str = "local") -> Volume:
         """Create a volume, or return the one there is."""
-        if driver != "local":
-            text = f'create {name}: error looking up volume plugin {driver}: plugin "{driver}" not found'
-            raise refusal("create_volume", name, 404, text)
-        if not NAME.fullmatch(name):
-            raise refusal("create_volume", name, 400, _bad_volume(name))
-        return self._volume(name, labels).record
+        return self._volume("create_volume", name, name, labels, driver).record
 
     @locked
     def remove_volume(self, name: str) -> None:
@@ -85,10 +80,3 @@ class Objects(World):
         if users:
             raise refusal("remove_volume", name, 409, f"remove {name}: volume is in use - [{', '.join(users)}]")
         del self._volumes[name]
-
-
-def _bad_volume(name: str) -> str:
-    return (
-        f'create {name}: "{name}" includes invalid characters for a local volume name, only "{NAME_CHARACTERS}" '
-        "are allowed. If you intended to pass a host directory, use absolute path"
-    )

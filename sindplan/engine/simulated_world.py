@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from sindplan.engine.records import EngineInfo, Entry, Network, NetworkSpec, Volume
+from sindplan.engine.records import LOCAL, EngineInfo, Entry, Network, NetworkSpec, Volume
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_files import FilesError, View, rooted, subtree
 from sindplan.engine.simulated_machine import Machine
@@ -25,6 +25,8 @@ from sindplan.engine.simulated_store import (
     Tree,
 )
 
+# What every Linux machine has.
+HOST_DEVICES = tuple(f"/dev/{name}" for name in ("full", "fuse", "null", "random", "tty", "urandom", "zero"))
 PREDEFINED = {"bridge": "bridge", "host": "host", "none": "null"}
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]+")
 NAME_CHARACTERS = "[a-zA-Z0-9][a-zA-Z0-9_.-]"
@@ -53,6 +55,7 @@ class World:
     ) -> None:
         self.registry: dict[str, SimulatedImage] = {}
         self.host_paths: dict[str, Tree] = {}
+        self.host_devices = set(HOST_DEVICES)
         self.endpoint_limit = endpoint_limit
         self.pools = tuple(pools)
         self._info = info
@@ -173,10 +176,22 @@ class World:
         self._networks[new_id] = SimulatedNetwork(record=record, pinned=bool(spec.subnet))
         return new_id
 
-    def _volume(self, name: str, labels: Mapping[str, str]) -> SimulatedVolume:
-        if name not in self._volumes:
-            record = Volume(name=name, driver="local", labels=dict(labels), created=self._now())
-            self._volumes[name] = SimulatedVolume(record=record)
+    def _volume(self, verb: str, about: str, name: str, labels: Mapping[str, str], driver: str = "") -> SimulatedVolume:
+        """Return a volume, made if it is missing; without a driver one of any driver will do."""
+        old = self._volumes.get(name)
+        plugin = old.record.driver if old is not None and not driver else self._info.volume_plugin(driver or LOCAL)
+        if plugin is None:
+            text = f'create {name}: error looking up volume plugin {driver}: plugin "{driver}" not found'
+            raise refusal(verb, about, 404, text)
+        if old is not None:
+            if old.record.driver != plugin:
+                whose = f"driver '{old.record.driver}' already has volume '{name}'"
+                raise refusal(verb, about, 409, f"create {name}: {whose}: volume name must be unique")
+            return old
+        if plugin == LOCAL and not NAME.fullmatch(name):
+            raise refusal(verb, about, 400, f"create {name}: {_bad_volume(name)}")
+        record = Volume(name=name, driver=plugin, labels=dict(labels), created=self._now())
+        self._volumes[name] = SimulatedVolume(record=record)
         return self._volumes[name]
 
     def _mount(self, found: SimulatedContainer, image: SimulatedImage) -> None:
@@ -184,8 +199,9 @@ class World:
         for mount in found.spec.mounts:
             found.layer = {**rooted({mount.target: Entry(path=mount.target, kind="dir", mode=0o755)}), **found.layer}
             if mount.kind == "volume":
-                volume = self._volume(mount.source, {})
-                if not volume.tree and not mount.no_copy:
+                volume = self._volume("create_container", found.name, mount.source, {}, mount.driver)
+                # Owner and mode of its own folder do not count.
+                if not set(volume.tree) - {"/"} and not mount.no_copy:
                     volume.tree.update(subtree(image.files, mount.target))
 
     def _view(self, found: SimulatedContainer, *, inside: bool = False) -> View:
@@ -246,6 +262,15 @@ def _by_prefix(verb: str, key: str, by_id: Mapping[str, R]) -> R | None:
     if len(matching) > 1:
         raise refusal(verb, key, 400, f"multiple IDs found with provided prefix: {key}")
     return matching[0] if matching else None
+
+
+def _bad_volume(name: str) -> str:
+    if len(name) == 1:
+        return "volume name is too short, names should be at least two alphanumeric characters"
+    return (
+        f'"{name}" includes invalid characters for a local volume name, only "{NAME_CHARACTERS}" '
+        "are allowed. If you intended to pass a host directory, use absolute path"
+    )
 
 
 def tagged(reference: str) -> str:

@@ -11,8 +11,8 @@ from attrs import field, frozen
 
 from sindplan.engine.docker_sdk import DockerEngine, connect
 from sindplan.engine.port import Engine
-from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount, NetworkSpec
-from sindplan.engine.simulated import SimulatedEngine
+from sindplan.engine.records import ContainerSpec, Endpoint, EngineInfo, Entry, Mount, NetworkSpec
+from sindplan.engine.simulated import DEFAULT_INFO, SimulatedEngine
 from sindplan.errors import NotFound
 
 LABEL = "sindplan.test"
@@ -94,12 +94,13 @@ class Stage:
                     self.engine.remove_volume(volume.name)
 
 
-def simulated() -> SimulatedEngine:
+def simulated(info: EngineInfo = DEFAULT_INFO) -> SimulatedEngine:
     """Return a simulated engine with an image like the one that real tests use."""
-    engine = SimulatedEngine()
+    engine = SimulatedEngine(info=info)
     files = {path: Entry(path=path, content=b"as in the image\n") for path in ("/etc/ssh/ssh_config", "/etc/hosts")}
     files |= {"/var/run": Entry(path="/var/run", kind="link", link="/run", mode=0o777)}
     files |= {path: Entry(path=path, kind="dir", mode=0o755) for path in ("/run", "/tmp", "/etc/munge")}
+    engine.host_paths["/srv"] = {}
     engine.add_image(IMAGE, {"sind.slurm.version": "26.05.5"}, files)
     return engine
 

@@ -238,7 +238,10 @@ class TestEngines:
             asked.append(line)
             if "version" in line:
                 return answer({"ApiVersion": "1.41", "Version": "20.10.24"})
-            return answer({"ID": "x", "NCPU": 2, "CgroupVersion": "1"})
+            if "plugins" in line:
+                return answer({"message": "Forbidden"}, "403 Forbidden")
+            info = {"ID": "x", "NCPU": 2, "CgroupVersion": "1", "ServerVersion": "20.10.24"}
+            return answer(info, "200 OK\r\nApi-Version: 1.41")
 
         with serving(tmp_path / "s", respond) as address:
             engine = connect(address)
@@ -246,6 +249,7 @@ class TestEngines:
             engine.close()
 
         assert (info.version, info.api_version, info.cgroup_version) == ("20.10.24", "1.41", "1")
+        assert info.volume_plugins == ("local",)
         assert "GET /v1.41/info HTTP/1.1" in asked
 
     def test_a_new_one_is_spoken_to_in_the_known_version(self, tmp_path):

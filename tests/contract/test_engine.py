@@ -5,7 +5,7 @@ import threading
 import pytest
 from attrs import evolve
 
-from sindplan.engine.records import Endpoint, Entry, Executed, Mount
+from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Executed, Mount
 from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, NotFound
 from tests.contract.stage import LABEL, Stage
 
@@ -223,6 +223,22 @@ class TestVolumes:
 
         assert [volume.labels for volume in found] == [{}]
 
+    def test_copy_up_keeps_owners_and_modes(self, stage: Stage) -> None:
+        """What the image has is copied as it is, the folder itself too; a volume that holds anything stays as it is."""
+        expected = stage.engine.get_files(stage.container("bare"), "/etc/munge")
+        assert set(expected) == {"/etc/munge"}
+        filled = stage.container("filled", mounts=(stage.volume("v", "/etc/munge", no_copy=False),))
+
+        assert stage.engine.get_files(filled, "/etc/munge") == expected
+        # Still empty, whoever owns it.
+        again = stage.container("again", mounts=(stage.volume("v", "/etc/ssh", no_copy=False),))
+        assert stage.engine.has_file(again, "/etc/ssh/ssh_config")
+
+        holder = stage.container("holder", mounts=(stage.volume("w", "/mnt"),))
+        stage.engine.put_files(holder, [Entry(path="/mnt/key")])
+        other = stage.container("other", mounts=(stage.volume("w", "/etc/ssh", no_copy=False),))
+        assert set(stage.engine.get_files(other, "/etc/ssh")) == {"/etc/ssh", "/etc/ssh/key"}
+
     def test_copy_up(self, stage: Stage) -> None:
         """An empty volume gets what the image has there, unless told not to; also when read-only."""
         container = stage.container(
@@ -263,7 +279,7 @@ class TestCreation:
             extra_hosts=("controller:192.0.2.10",),
             cap_add=("SYS_NICE", "NET_ADMIN"),
             cap_drop=("MKNOD",),
-            devices=("/dev/fuse", "/dev/null:/dev/nothing:r", "/dev/zero:/dev/nil"),
+            devices=("/dev/fuse:/dev/fuse:rwm", "/dev/null:/dev/nothing:r", "/dev/zero:/dev/nil:rw"),
             security_opt=("writable-cgroups=true", "label=disable"),
             private_cgroup=True,
             init=True,
@@ -281,6 +297,46 @@ class TestCreation:
         )
         assert (found.id, found.name, found.image_id) == (container, spec.name, image.id)
         assert (found.state, found.exit_code, found.started_at) == ("created", 0, "")
+
+    def test_what_is_observed_stays_so(self, stage: Stage) -> None:
+        """Starting, stopping and new limits change nothing else: what was equal once is equal for ever."""
+        stage.network(subnet=stage.subnet(), gateway=stage.address(1))
+        stage.network("mesh")
+        container = stage.container(
+            endpoints=(stage.place("net", address=stage.address(20), gw_priority=1), stage.place("mesh")),
+            mounts=(
+                stage.volume("v", "/data"),
+                stage.volume("w", "/etc/ssh", no_copy=False, read_only=True),
+                Mount(target="/host", kind="bind", source="/srv", read_only=True, propagation="rslave"),
+            ),
+            tmpfs={"/tmp": "rw,nosuid,nodev,size=256m", "/run": "exec,mode=755,size=64m", "/run/lock": ""},
+            shm_size=256 * 1024 * 1024,
+            cap_add=("SYS_NICE",),
+            cap_drop=("MKNOD",),
+            devices=("/dev/null:/dev/fakegpu0:rwm",),
+            security_opt=("label=disable", "writable-cgroups=true", "systempaths=unconfined"),
+            private_cgroup=True,
+        )
+
+        def seen() -> ContainerSpec:
+            found = stage.engine.inspect_container(container)
+            assert found is not None
+            return evolve(
+                found.spec,
+                endpoints=tuple(evolve(one, address="", network_id="") for one in found.spec.endpoints),
+                cpus=None,
+                memory=None,
+            )
+
+        first = seen()
+        stage.engine.start(container)
+        assert seen() == first
+        stage.engine.update_limits(container, 1, 512 * 1024 * 1024)
+        assert seen() == first
+        stage.engine.stop(container, grace=0)
+        assert seen() == first
+        stage.engine.start(container)
+        assert seen() == first
 
     def test_image_fills_in(self, stage: Stage) -> None:
         """Labels and command of the image show unless they are given."""
@@ -352,8 +408,14 @@ class TestCreation:
                 {"mounts": (Mount(target="/x", kind="bind", source="/no/such/folder"),)},
                 "bind source path does not exist",
             ),
+            (
+                {"mounts": (Mount(target="/x", kind="bind", source="/srv", propagation="sideways"),)},
+                "invalid propagation mode: sideways",
+            ),
+            ({"mounts": (Mount(target="/x", kind="volume", source="v w"),)}, "includes invalid characters"),
+            ({"mounts": (Mount(target="/x", kind="volume", source="v"),)}, "volume name is too short"),
             ({"mounts": (Mount(target="x", kind="volume", source="vv"),)}, "mount path must be absolute"),
-            ({"mounts": (Mount(target="/x", kind="volume", source="vv"),) * 2}, "Duplicate mount point"),
+            ({"mounts": (Mount(target="/x", kind="bind", source="/srv"),) * 2}, "Duplicate mount point"),
             ({"tmpfs": {"x": ""}}, "mount path must be absolute"),
             ({"extra_hosts": ("nonsense",)}, "bad format for add-host"),
         ],

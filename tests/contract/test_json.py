@@ -62,6 +62,8 @@ class TestSent:
             ("/dev/fuse", "/dev/fuse", "/dev/fuse", "rwm"),
             ("/dev/a:/dev/b", "/dev/a", "/dev/b", "rwm"),
             ("/dev/a:r", "/dev/a", "/dev/a", "r"),
+            ("/dev/a:wr", "/dev/a", "/dev/a", "rw"),
+            ("/dev/a:/dev/b/../c/", "/dev/a", "/dev/c", "rwm"),
             ("/dev/a:/dev/b:rw", "/dev/a", "/dev/b", "rw"),
         ],
     )
@@ -77,6 +79,29 @@ class TestSent:
 
         assert [device["PathOnHost"] for device in host["Devices"]] == ["/dev/fuse"]
         assert host["DeviceRequests"] == [{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}]
+
+    def test_mounts(self):
+        mounts = (
+            Mount(target="/v", kind="volume", source="v", no_copy=True, driver="cvmfs", read_only=True),
+            Mount(target="/w", kind="volume", source="w"),
+            Mount(target="/cvmfs", kind="bind", source="/cvmfs", propagation="rslave"),
+        )
+        sent = creation.container_body(evolve(SPEC, mounts=mounts))["HostConfig"]["Mounts"]
+
+        assert sent[0]["VolumeOptions"] == {"NoCopy": True, "DriverConfig": {"Name": "cvmfs"}}
+        assert sent[2]["BindOptions"] == {"Propagation": "rslave"}
+        assert set(sent[1]) == {"Type", "Source", "Target", "ReadOnly"}
+        assert inspected(Mounts=sent).spec.mounts == mounts
+
+    def test_system_paths_are_two_empty_lists(self):
+        options = ("systempaths=unconfined", "label=disable")
+        host = creation.container_body(evolve(SPEC, security_opt=options))["HostConfig"]
+
+        assert (host["SecurityOpt"], host["MaskedPaths"], host["ReadonlyPaths"]) == (["label=disable"], [], [])
+        assert "MaskedPaths" not in creation.container_body(SPEC)["HostConfig"]
+        assert inspected(**host).spec.security_opt == ("label=disable", "systempaths=unconfined")
+        assert inspected(MaskedPaths=[], ReadonlyPaths=["/proc/sys"]).spec.security_opt == ()
+        assert inspected(MaskedPaths=None, ReadonlyPaths=None).spec.security_opt == ()
 
     def test_networks(self):
         plain = NetworkSpec(name="n", labels={"a": "b"})
@@ -148,12 +173,13 @@ class TestObserved:
         assert (found.spec.memory, found.memory_swap) == (2**30, seen)
 
     def test_binds_of_every_form(self):
-        found = inspected(Binds=["/srv/a:/a", "vol:/b:ro,nocopy", "vol2:/c:z"])
+        found = inspected(Binds=["/srv/a:/a", "vol:/b:ro,nocopy", "vol2:/c:z", "/cvmfs:/cvmfs:ro,rslave"])
 
         assert found.spec.mounts == (
             Mount(target="/a", kind="bind", source="/srv/a"),
             Mount(target="/b", kind="volume", source="vol", read_only=True, no_copy=True),
             Mount(target="/c", kind="volume", source="vol2"),
+            Mount(target="/cvmfs", kind="bind", source="/cvmfs", read_only=True, propagation="rslave"),
         )
 
     def test_what_docker_fills_in_is_empty(self):
@@ -163,7 +189,7 @@ class TestObserved:
         assert found.started_at == ""
 
     def test_devices_come_back(self):
-        devices = ("/dev/fuse", "/dev/a:/dev/b", "/dev/a:/dev/a:r", "nvidia.com/gpu=all")
+        devices = ("/dev/fuse:/dev/fuse:rwm", "/dev/a:/dev/b:rwm", "/dev/a:/dev/a:r", "nvidia.com/gpu=all")
         host = creation.container_body(evolve(SPEC, devices=devices))["HostConfig"]
 
         assert inspected(Devices=host["Devices"], DeviceRequests=host["DeviceRequests"]).spec.devices == devices
