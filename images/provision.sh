@@ -161,6 +161,10 @@ ids() { # USER... -> "user":[uid,gid],...
     id -u "$name" >/dev/null 2>&1 && printf '"%s":[%s,%s]\n' "$name" "$(id -u "$name")" "$(id -g "$name")"
   done | paste -sd,
 }
+numbers() { # FILE like /etc/passwd -> "name":id,...
+  awk -F: '$1 ~ /^[a-zA-Z0-9_.-]+$/ && $3 ~ /^[0-9]+$/ && !seen[$1]++ {
+    printf "%s\"%s\":%d", sep, $1, $3; sep = "," }' "$1"
+}
 unit() { # NAME... -> the first that is a real file, not an alias
   for name in "$@"; do
     if [ -f "/usr/lib/systemd/system/$name" ] && [ ! -L "/usr/lib/systemd/system/$name" ]; then
@@ -186,6 +190,7 @@ mkdir -p /usr/share/sindplan
   printf ',"mpi_plugins":%s' "$(list_plugins mpi_ | sed 's/^mpi_//' | strings)"
   printf ',"plugins":%s' "$(list_plugins | strings)"
   printf ',"uids":{%s}' "$(ids slurm munge mysql slurmrestd messagebus sshd)"
+  printf ',"users":{%s},"groups":{%s}' "$(numbers /etc/passwd)" "$(numbers /etc/group)"
   printf ',"daemons":%s' "$(present mariadbd munged sackd slurmctld slurmd slurmdbd slurmrestd sshd | strings)"
   printf ',"tools":%s' "$(present bash curl dnsmasq getent mariadb mariadb-dump sacctmgr scontrol \
     sinfo socat srun ssh ssh-keygen | strings)"

@@ -8,7 +8,10 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import EngineInfo, Image
 from sindplan.errors import EngineError, SindplanError
+from sindplan.kinds import account, slurm_user
 from sindplan.kinds.cluster_record import ClusterRecord
+from sindplan.kinds.config import File
+from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
@@ -21,12 +24,14 @@ from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
-from sindplan.preflight.cluster import Case, check_plan, privileges
+from sindplan.preflight.cluster import Case, check_plan
 from sindplan.preflight.destroy import check_destroy
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners
+from sindplan.preflight.privileges import privileges
 from sindplan.slurm.port import Slurm
+from sindplan.statefile.secrets import plain_secrets
 
 
 @frozen(kw_only=True)
@@ -76,10 +81,19 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
     wanted = _without(desired(layout), foreign)
     seen = _without_guests(before.observed(), layout)
-    observed = Observed(state=_without(seen.state, foreign), unknown=seen.unknown)
+    observed = Observed(state=_own(_without(seen.state, foreign), wanted, before), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)
-    case = Case(layout=layout, observation=before, plan=plan, machine=machine)
+    case = Case(
+        layout=layout,
+        observation=before,
+        plan=plan,
+        machine=machine,
+        plain_secrets=tuple(
+            f"{secret.realm}/{secret.cluster}: {'.'.join(map(str, secret.key))}"
+            for secret in plain_secrets(declaration)
+        ),
+    )
     creating = {change.address for change in plan.changes if change.operation is Operation.CREATE}
     return Prepared(
         owner=declaration.name,
@@ -87,14 +101,21 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
         before=before,
         clusters=clusters,
         findings=(*check_host(before.inventory.engine, machine), *check_ownership(foreign), *check_plan(case)),
-        privileges=privileges(
-            tuple(
-                cluster
-                for cluster in layout.clusters
-                if any(cluster.address / "node" / node.short in creating for node in cluster.nodes)
-            )
-        ),
+        privileges=privileges(layout.clusters, creating),
         drain_timeouts=_drain_timeouts(declaration, before),
+    )
+
+
+def clusters_with_secrets(plan: Plan) -> frozenset[Address]:
+    """Return the clusters in which a plan writes a secret that the declaration refers to."""
+    return frozenset(
+        change.address.scope
+        for change in plan.changes
+        if change.operation is not Operation.DELETE
+        and (
+            (isinstance(change.after, Node) and change.after.boot is not None and change.after.boot.db_password)
+            or (isinstance(change.after, File) and change.after.reader == "slurmdbd")
+        )
     )
 
 
@@ -206,6 +227,34 @@ def _without(state: State, clusters: Collection[Address]) -> State:
     return {address: resource for address, resource in state.items() if scope_of(address, resource) not in clusters}
 
 
+_IN_COMMON = ("file", "account", "slurm-user")
+"""Kinds that live where people put things of their own too: /etc/slurm, Slurm's accounting."""
+
+
+def _own(state: State, wanted: State, before: Observation) -> State:
+    """Leave out what neither the declaration nor the last apply has to do with: it is the users' own."""
+    contents = {cluster.address / made for cluster in before.evidence.clusters for made in cluster.contents}
+    recorded = {
+        address: resource
+        for cluster in before.evidence.clusters
+        for address, resource in (*account.recorded(cluster), *slurm_user.recorded(cluster))
+    }
+    own = {
+        address: resource
+        for address, resource in state.items()
+        if resource.KIND not in _IN_COMMON or address in wanted or address in contents
+    }
+    # Of an account, too, only what was ever declared of it.
+    return {
+        address: (
+            resource.said_by(wanted.get(address), recorded.get(address))
+            if isinstance(resource, account.Account | slurm_user.SlurmUser)
+            else resource
+        )
+        for address, resource in own.items()
+    }
+
+
 def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> bool:
     """Say whether the realm has clusters, of anybody, beside these."""
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
@@ -219,7 +268,9 @@ def _without_guests(observed: Observed, layout: Layout) -> Observed:
         if address.cluster == MESH:
             short, _, cluster = address.name.partition(".")
             return (Address((address.realm, cluster)), short) in guests
-        return any((address.scope, part) in guests for part in address.parts[3:])
+        # Accounts and users may have any name.
+        is_person = address.parts[2] == "slurm" and address.parts[3] != "node"
+        return not is_person and any((address.scope, part) in guests for part in address.parts[3:])
 
     return Observed(
         state={address: resource for address, resource in observed.state.items() if not guest(address)},

@@ -48,7 +48,7 @@ def _add_guest(world: World, container: str) -> None:
             model.spec,
             name=container,
             hostname=short,
-            labels=labels.node(realm, cluster, short, host_path="", mount_path="/data"),
+            labels={**labels.node(realm, cluster, short), "sind.managed": "true", "sind.data.mountpath": "/data"},
             endpoints=(Endpoint(network=names.network(realm, cluster)), Endpoint(network=names.mesh_network(realm))),
         )
     )

@@ -12,6 +12,7 @@ from sindplan.execute.reporter import Reporter
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.facts import IMAGE_LABEL
+from sindplan.model.hidden import Hidden
 from sindplan.model.layout import images_of
 from sindplan.observe.observation import Observation, observe
 from sindplan.plan.plan import Plan
@@ -21,13 +22,36 @@ from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.strategies import IMAGES
 
 IMAGE = "sindplan-node:26.05"
+PASSWORD = "correct-horse-battery"
+"""What every secret that a declaration refers to is, here."""
 HOST_PATHS = ("/srv/data", "/srv/a b:c,d/é")
 IMAGE_FACTS = {
     "v": 1,
     "slurm_version": "26.05.5",
-    "plugins": ["task_cgroup", "task_none", "proctrack_cgroup", "proctrack_linuxproc"],
-    "uids": {"slurm": [64030, 64030], "munge": [900, 900]},
+    "plugins": [
+        "auth_jwt",
+        "auth_munge",
+        "auth_slurm",
+        "proctrack_cgroup",
+        "proctrack_linuxproc",
+        "task_cgroup",
+        "task_none",
+    ],
+    "uids": {"slurm": [64030, 64030], "munge": [900, 900], "mysql": [902, 902], "slurmrestd": [903, 903]},
     "tools": ["dnsmasq"],
+    "daemons": ["mariadbd", "munged", "sackd", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sshd"],
+    "nss_slurm": True,
+    "db_dir": "/var/lib/mysql",
+    "users": {"root": 0, "slurm": 64030, "munge": 900, "mysql": 902, "slurmrestd": 903, "nobody": 65534},
+    "groups": {
+        "root": 0,
+        "users": 100,
+        "slurm": 64030,
+        "munge": 900,
+        "mysql": 902,
+        "slurmrestd": 903,
+        "nogroup": 65534,
+    },
 }
 
 
@@ -85,7 +109,10 @@ class World:
             owner=prepared.owner,
             observe_again=lambda: self.observe(declaration),
             reporter=reporter or Reporter(),
-            settings=settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts),
+            settings=evolve(
+                settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts),
+                secrets=dict.fromkeys(clusters_of(declaration), Hidden(PASSWORD)),
+            ),
             stop=stop,
         )
 
@@ -110,7 +137,7 @@ def new_world(*, seed: int | None = None, info: EngineInfo = DEFAULT_INFO, image
     for reference in sorted({image, *IMAGES}):
         engine.add_image(reference, labels=labels)
     engine.add_image("dns:1")
-    for path in HOST_PATHS:
+    for path in (*HOST_PATHS, "/cvmfs"):
         engine.host_paths[path] = {}
     return World(engine, machine, SimulatedSlurm(engine, machine))
 

@@ -21,6 +21,7 @@ from sindplan.execute.apply import OnFailure
     help="Take back what was done, or leave it.",
 )
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@options.secrets_dir
 @wait_option
 @lock_option
 def command(
@@ -29,6 +30,7 @@ def command(
     allow_privileged: bool,
     on_failure: OnFailure,
     parallelism: int,
+    secrets_dir: Path | None,
     wait: int,
     lock_timeout: int,
 ) -> int:
@@ -55,6 +57,7 @@ def command(
             parallelism=parallelism,
             wait=wait,
             lock_timeout=lock_timeout,
+            secrets=lambda plan: options.secrets(declaration, plan, secrets_dir),
         )
     finally:
         engine.close()

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
@@ -15,6 +15,8 @@ from sindplan.cli import output
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
 from sindplan.execute.lock import Waiting, locked, sweep
+from sindplan.model.address import Address
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation
 from sindplan.model.units import parse_duration
 from sindplan.observe.observation import Observation
@@ -89,11 +91,15 @@ def execute_prepared(
     parallelism: int,
     wait: int,
     lock_timeout: int,
+    secrets: Callable[[Plan], Mapping[Address, Hidden]] = lambda _: {},
     words: Words = APPLY,
 ) -> int:
     """Show a plan, ask, lock, plan again, execute; return the exit status.
 
     What was agreed to is what is done: when the plan under the lock is another, it is shown and asked again.
+
+    Args:
+        secrets: Looks up the secrets that a plan needs, by cluster.
     """
     output.engine(prepared.engine)
     realms = [cluster.realm for cluster in prepared.clusters]
@@ -103,6 +109,8 @@ def execute_prepared(
             # A destroy that was killed at its very end leaves nothing but its lock.
             sweep(engine, realms)
         return status
+    # Before anything is locked or changed: a secret that is missing is no reason to take back.
+    secrets(prepared.plan)
     with locked(engine, realms, Waiting(lock_timeout, output.say)):
         again = prepare_again()
         if not _same(again, prepared):
@@ -121,6 +129,7 @@ def execute_prepared(
                 wait=wait or NO_LIMIT,
                 on_failure=on_failure,
                 drain_timeouts=again.drain_timeouts,
+                secrets=secrets(again.plan),
             ),
         )
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "apply": "apply",
     "destroy": "destroy",
     "doctor": "doctor",
+    "convert": "convert",
     "schema": "schema",
 }
 """Command to the module in `sindplan.cli` that has it, so that no command loads what only another needs."""

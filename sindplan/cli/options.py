@@ -1,13 +1,17 @@
 """Options that several commands have, and how they reach the engine."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from sindplan.engine.port import Engine
+from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
+from sindplan.model.hidden import Hidden
+from sindplan.plan.plan import Plan
 from sindplan.slurm.port import Slurm
 
 DEFAULT_FILE = Path("sindplan.toml")
@@ -34,6 +38,23 @@ def read_declaration(paths: Sequence[Path]) -> Declaration:
     from sindplan.statefile import read
 
     return read(tuple(paths) or (DEFAULT_FILE,))
+
+
+secrets_dir = click.option(
+    "--secrets-dir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of the files that secrets are in.",
+)
+
+
+def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mapping[Address, Hidden]:
+    """Look up the secrets that a plan needs, by cluster. Raises SindplanError when some cannot be had."""
+    from sindplan.statefile.secret_values import Places, storage_passwords
+    from sindplan.statefile.secrets import fault_of_password
+    from sindplan.workflow import clusters_with_secrets
+
+    places = Places(environment=os.environ, folder=folder)
+    return storage_passwords(declaration, clusters_with_secrets(plan), places, fault_of_password)
 
 
 def connected() -> tuple[Engine, Slurm]:

@@ -18,6 +18,7 @@ from sindplan.execute.reporter import Reporter
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.kinds.run import Known, Run
 from sindplan.model.address import MESH, Address
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.resource import State
 from sindplan.observe.observation import Observation
@@ -37,12 +38,14 @@ class Settings:
     Attributes:
         wait: Seconds that waiting for one node may take.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+        secrets: Passwords that slurmdbd has at its database, by cluster.
     """
 
     parallelism: int = 16
     wait: float = 300
     on_failure: OnFailure = "rollback"
     drain_timeouts: Mapping[Address, int] = field(factory=dict)
+    secrets: Mapping[Address, Hidden] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -84,6 +87,7 @@ def apply(
         wait=settings.wait,
         known=known_from(before),
         drain_timeouts=settings.drain_timeouts,
+        secrets=settings.secrets,
         stop=stop,
     )
     reporter.planned(plan)
@@ -95,7 +99,8 @@ def apply(
         return Applied(outcome=outcome, kept=unfinished)
     scopes = _scopes_to_restore(plan, outcome)
     try:
-        restored, leftovers = _take_back(before, observe_again(), run, scopes, reporter, settings)
+        planned = frozenset(change.address for change in plan.changes)
+        restored, leftovers = _take_back(before, observe_again(), run, scopes, planned, reporter, settings)
     except SindplanError as error:
         # The engine went away: nothing more can be done, but it must be said.
         restored, leftovers = frozenset(), (f"what was done could not be taken back: {error.summary}",)
@@ -127,6 +132,7 @@ def _take_back(
     now: Observation,
     run: Run,
     scopes: frozenset[Address],
+    planned: frozenset[Address],
     reporter: Reporter,
     settings: Settings,
 ) -> tuple[frozenset[Address], tuple[str, ...]]:
@@ -138,7 +144,7 @@ def _take_back(
         Observed(state=_within(start.state, scopes), unknown=start.unknown | goal.unknown),
         KINDS,
     )
-    changes, foreign = _only_own(plan.changes, run.token)
+    changes, foreign = _only_own(plan.changes, run.token, planned)
     if not changes:
         return scopes, foreign
     plan = Plan(changes=changes, actions=actions(changes, KINDS))
@@ -151,6 +157,7 @@ def _take_back(
         wait=run.wait,
         known=known_from(now),
         drain_timeouts=run.drain_timeouts,
+        secrets=run.secrets,
         taking_back=True,
     )
     outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
@@ -164,12 +171,18 @@ def _within(state: State, scopes: frozenset[Address]) -> State:
     return {address: resource for address, resource in state.items() if scope_of(address, resource) in scopes}
 
 
-def _only_own(changes: tuple[Change, ...], token: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """Leave out removals of what this apply did not make: somebody else made it in the meantime."""
+def _only_own(
+    changes: tuple[Change, ...], token: str, planned: frozenset[Address]
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """Leave out removals of what this apply did not make: somebody else made it in the meantime.
+
+    Objects of the engine carry its token; of other things it can have made only what its plan was about.
+    """
     own, foreign = [], []
     for change in changes:
         made_by = change.before.made_by if change.before else None
-        if change.operation is Operation.DELETE and made_by not in (None, token):
+        others = change.address not in planned if made_by is None else made_by != token
+        if change.operation is Operation.DELETE and others:
             foreign.append(f"{change.address} appeared meanwhile, was not made by this apply, and was left alone")
         else:
             own.append(change)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, fields, frozen
 
 from sindplan.engine.records import Network, NetworkSpec
 from sindplan.errors import Conflict, NotFound
@@ -18,21 +18,31 @@ from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
+from sindplan.model.declaration import Cluster, Slurm
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Kind, Phase, Step
-from sindplan.model.layout import Layout
+from sindplan.model.layout import ClusterLayout, Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
+from sindplan.slurm.files import slurm_files
+from sindplan.slurm.masking import masked
 
 
 @frozen(kw_only=True)
 class ClusterRecord(EngineObject):
-    """The record. `declaration` is canonical JSON without secrets."""
+    """The record.
+
+    Attributes:
+        declaration: Canonical JSON without secrets.
+        contents: What the cluster has in volumes and in Slurm: addresses below its own. Others there are not sindplan's.
+    """
 
     KIND: ClassVar[str] = "cluster-record"
 
     owner: str = field(metadata=IN_PLACE)
     protected: bool = field(metadata=IN_PLACE)
     declaration: str = field(metadata=IN_PLACE)
+    contents: tuple[str, ...] = field(default=(), metadata=IN_PLACE)
     ids: tuple[str, ...] = field(default=(), metadata=IGNORED)
 
 
@@ -42,7 +52,7 @@ KIND = Kind(
     name="cluster-record",
     resource=ClusterRecord,
     create=(_WRITE,),
-    update=dict.fromkeys(("owner", "protected", "declaration"), (_WRITE,)),
+    update=dict.fromkeys(("owner", "protected", "declaration", "contents"), (_WRITE,)),
     delete=(Step("cluster-record.remove", "removing", Phase.SEAL),),
 )
 
@@ -55,9 +65,35 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             ClusterRecord(
                 owner=cluster.owner,
                 protected=cluster.declared.prevent_destroy,
-                declaration=json.dumps(canonical(cluster.declared), sort_keys=True, separators=(",", ":")),
+                declaration=_json(canonical(without_secrets(cluster.declared))),
+                contents=tuple(sorted(_contents(cluster))),
             ),
         )
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+def without_secrets(cluster: Cluster) -> Cluster:
+    """Return what is declared with every password hidden."""
+    db = cluster.db
+    if db is not None and isinstance(db.storage_password, str):
+        db = evolve(db, storage_password=str(Hidden("")))
+    sections = {field.name: getattr(cluster.slurm, field.name) for field in fields(Slurm)}
+    hidden = {
+        name: masked(text) if isinstance(text, str) else {part: masked(inner) for part, inner in text.items()}
+        for name, text in sections.items()
+        if text is not None
+    }
+    return evolve(cluster, db=db, slurm=Slurm(**hidden))
+
+
+def _contents(cluster: ClusterLayout) -> Iterator[str]:
+    yield from (f"file/{path}" for path in slurm_files(cluster))
+    if cluster.managed_role("db"):
+        yield from (f"slurm/account/{name}" for name in cluster.declared.accounts)
+        yield from (f"slurm/user/{name}" for name, user in cluster.declared.users.items() if user.accounts)
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
@@ -71,6 +107,7 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                     owner=newest.labels.get(labels.OWNER, ""),
                     protected=newest.labels.get(labels.PROTECTED) == "true",
                     declaration=newest.labels.get(labels.DECLARATION, ""),
+                    contents=tuple(sorted(cluster.contents)),
                     ids=tuple(record.id for record in cluster.records),
                     run=newest.labels.get(labels.RUN, ""),
                 ),
@@ -99,6 +136,7 @@ def write(run: Run, action: Action) -> None:
         labels.RECORD_CLUSTER: cluster,
         labels.PROTECTED: "true" if record.protected else "false",
         labels.DECLARATION: record.declaration,
+        labels.CONTENTS: _json(list(record.contents)),
     }
     try:
         run.engine.create_network(NetworkSpec(name=base, labels=marks, config_only=True))

@@ -5,29 +5,42 @@ them, since Docker's own replacing shows readers a missing or short file. A mark
 apply that was killed in between is finished by the next one.
 """
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from attrs import field, frozen
 
 from sindplan.engine.records import Entry
+from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.run import Run
 from sindplan.model import network
 from sindplan.model.address import Address
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
-from sindplan.plan.plan import Action
-from sindplan.slurm.files import CONFIG, slurm_files
+from sindplan.plan.plan import Action, Change
+from sindplan.slurm.files import CONFIG, STORAGE_PASSWORD, slurm_files
+from sindplan.slurm.masking import masked
+from sindplan.slurm.text import spelled
 
 PENDING = ".sindplan-pending"
 """Name of the mark in /etc/slurm that says slurmctld has not read the files yet."""
+MARKS: Mapping[str, str] = {"slurmctld": PENDING, "slurmdbd": ".sindplan-pending-slurmdbd"}
+"""The same for each daemon that reads files."""
 
 
 @frozen(kw_only=True)
 class File(Resource):
-    """A file of /etc/slurm. `content` may hold symbols of addresses."""
+    """A file of /etc/slurm.
+
+    Attributes:
+        content: Its text, passwords hidden; may hold symbols of addresses.
+        original: Its text as it is written; None when nothing is hidden in it.
+        reader: The daemon that must be told when it changes.
+    """
 
     KIND: ClassVar[str] = "file"
 
@@ -36,6 +49,8 @@ class File(Resource):
     mode: int = field(default=0o644, metadata=IN_PLACE)
     uid: int = field(default=0, metadata=IN_PLACE)
     gid: int = field(default=0, metadata=IN_PLACE)
+    original: Hidden | None = field(default=None, metadata=IGNORED)
+    reader: str = field(default="slurmctld", metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -68,19 +83,37 @@ KIND = Kind(
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the files that a layout wants."""
     for cluster in layout.clusters:
-        for path, content in slurm_files(cluster).items():
-            yield cluster.address / "file" / path, File(cluster=cluster.address, content=content)
+        for path, file in slurm_files(cluster).items():
+            uid, gid = cluster.controller.facts.owner(file.owner)
+            yield (
+                cluster.address / "file" / path,
+                _file(cluster.address, file.content, reader=file.reader, mode=file.mode, uid=uid, gid=gid),
+            )
+
+
+def _file(cluster: Address, text: str, *, reader: str, mode: int, uid: int, gid: int) -> File:
+    shown = masked(text)
+    return File(
+        cluster=cluster,
+        content=shown,
+        original=Hidden(text) if shown != text else None,
+        reader=reader,
+        mode=mode,
+        uid=uid,
+        gid=gid,
+    )
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
-    """Yield the files that sindplan writes and that exist; others on the volume are the user's own."""
+    """Yield the files that exist where sindplan writes some; whose they are, the cluster's record tells."""
     for cluster in evidence.clusters:
-        for path, entry in _ours(cluster):
+        for path, entry in present(cluster).items():
             yield (
                 cluster.address / "file" / path,
-                File(
-                    cluster=cluster.address,
-                    content=entry.content.decode("utf-8", "backslashreplace"),
+                _file(
+                    cluster.address,
+                    entry.content.decode("utf-8", "backslashreplace"),
+                    reader=reader_of(path),
                     mode=entry.mode,
                     uid=entry.uid,
                     gid=entry.gid,
@@ -89,50 +122,85 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
 
 
 GENERATED = ("slurm.conf", "sind-nodes.conf", "cgroup.conf", "plugstack.conf", "plugstack.conf.d/.keep")
-"""Paths of the files that sindplan writes."""
+"""Paths of the files that every managed cluster has."""
+_OTHERS = ("gres.conf", "topology.conf", "slurmdbd.conf")
+_FOLDERS = tuple(f"{name}.conf.d" for name in ("slurm", "cgroup", "gres", "topology", "plugstack", "slurmdbd"))
 
 
-def _ours(cluster: ClusterEvidence) -> Iterator[tuple[str, Entry]]:
-    for path in GENERATED:
-        entry = (cluster.files or {}).get(path)
-        if entry is not None and entry.kind == "file":
-            yield path, entry
+def reader_of(path: str) -> str:
+    """Return the daemon that must be told when a file changes."""
+    return "slurmdbd" if path.startswith("slurmdbd.conf") else "slurmctld"
+
+
+def present(cluster: ClusterEvidence) -> Mapping[str, Entry]:
+    """Return the files of a cluster that may be sindplan's, by path below /etc/slurm."""
+    return {
+        path: entry
+        for path, entry in (cluster.files or {}).items()
+        if entry.kind == "file" and (path in (*GENERATED, *_OTHERS) or path.partition("/")[0] in _FOLDERS)
+    }
 
 
 def write(run: Run, action: Action) -> None:
     """Write all files of a cluster that changed."""
-    controller = run.id(action.scope / "node/controller")
+    controller = writer(run, action.scope)
     subnet = run.known.subnets.get(action.scope, "")
+    password = run.secrets.get(action.scope)
     entries: list[Entry] = []
-    unread = False
+    unread: set[str] = set()
     for change in action.changes:
         before, file = change.before, change.after
         assert isinstance(file, File)
-        content = network.resolve(file.content, subnet)
-        # A file whose mode or owner alone is set right says nothing new to slurmctld.
-        unread = unread or not isinstance(before, File) or before.content != content
-        path = f"{CONFIG}/{'/'.join(change.address.parts[3:])}"
-        entries.append(Entry(path=path, content=content.encode(), mode=file.mode, uid=file.uid, gid=file.gid))
+        text = network.resolve(file.original.value if file.original else file.content, subnet)
+        if STORAGE_PASSWORD in text:
+            assert password is not None, "secrets are looked up before anything is done"
+            text = text.replace(STORAGE_PASSWORD, spelled(password.value))
+        # A file whose mode or owner alone is set right says nothing new to its reader.
+        if not isinstance(before, File) or before.content != file.content:
+            unread.add(file.reader)
+        entries.append(Entry(path=_path(change), content=text.encode(), mode=file.mode, uid=file.uid, gid=file.gid))
+    folders = _folders(action)
     container = run.engine.inspect_container(controller)
     if container is not None and container.state == "running":
-        # The mark comes first: whatever is moved after it, slurmctld has not read.
-        mark = [Entry(path=f"{CONFIG}/{PENDING}")] if unread else []
-        run.slurm.install(controller, [*mark, *entries])
+        # The mark comes first: whatever is moved after it, its reader has not read.
+        marks = [Entry(path=f"{CONFIG}/{MARKS[reader]}") for reader in sorted(unread)]
+        run.engine.put_files(controller, folders)
+        run.slurm.install(controller, [*marks, *entries])
     else:
-        run.engine.put_files(controller, entries)
+        run.engine.put_files(controller, [*folders, *entries])
 
 
-def settle(run: Run, controller: str) -> None:
-    """Take the mark away: a slurmctld that was started or told to has read everything."""
-    if run.engine.has_file(controller, f"{CONFIG}/{PENDING}"):
-        run.slurm.remove_files(controller, [f"{CONFIG}/{PENDING}"])
+def _path(change: Change) -> str:
+    return f"{CONFIG}/{'/'.join(change.address.parts[3:])}"
+
+
+def _folders(action: Action) -> list[Entry]:
+    """Return the folders that files lie in; one of secret files is as closed as they are."""
+    found = {}
+    for change in action.changes:
+        folder = posixpath.dirname(_path(change))
+        file = change.after
+        if folder != CONFIG and isinstance(file, File):
+            secret = not file.mode & 0o077
+            uid, gid = (file.uid, file.gid) if secret else (0, 0)
+            found[folder] = Entry(path=folder, kind="dir", mode=0o700 if secret else 0o755, uid=uid, gid=gid)
+    return [found[folder] for folder in sorted(found)]
+
+
+def settle(run: Run, controller: str, daemon: str = "slurmctld") -> None:
+    """Take the mark of a daemon away: one that was started or told to has read everything.
+
+    Args:
+        controller: A container that can write the config volume.
+    """
+    mark = f"{CONFIG}/{MARKS[daemon]}"
+    if run.engine.has_file(controller, mark):
+        run.slurm.remove_files(controller, [mark])
 
 
 def remove(run: Run, action: Action) -> None:
     """Remove files that are no longer generated."""
-    controller = run.id(action.scope / "node/controller")
-    paths = [f"{CONFIG}/{'/'.join(change.address.parts[3:])}" for change in action.changes]
-    run.slurm.remove_files(controller, paths)
+    run.slurm.remove_files(writer(run, action.scope), [_path(change) for change in action.changes])
 
 
 PERFORM = {"file.write": write, "file.remove": remove}

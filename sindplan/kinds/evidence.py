@@ -1,11 +1,15 @@
 """What was found on the engine, sorted by realm and cluster: raw records, before any judgement."""
 
+import json
 from collections.abc import Mapping
 
 from attrs import field, frozen
 
 from sindplan.engine.records import Container, Entry, Network, Volume
+from sindplan.kinds import labels
+from sindplan.model import names
 from sindplan.model.address import MESH, Address
+from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.port import SlurmView
 
 
@@ -18,9 +22,11 @@ class ClusterEvidence:
         volumes: Volumes by type (config, munge, data, …).
         records: The config-only networks that hold its record, newest first.
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
-        munge_key: Whether there is a munge key; None when no container can show it.
+        keys: Modes of the keys that there are, by path; None when no container can show them.
         services: Unit (without `.service`) to whether it is active, by node; only nodes that could be asked.
         view: What slurmctld says; None when it was not asked or did not answer.
+        accounting: What slurmdbd says; None likewise.
+        in_control: Short name of the controller in control of a pair; empty when that cannot be told.
         relay_connected: Whether the realm's relay is on the cluster's network.
     """
 
@@ -31,15 +37,33 @@ class ClusterEvidence:
     nodes: Mapping[str, Container] = field(factory=dict)
     records: tuple[Network, ...] = ()
     files: Mapping[str, Entry] | None = None
-    munge_key: bool | None = None
+    keys: Mapping[str, int] | None = None
     services: Mapping[str, Mapping[str, bool]] = field(factory=dict)
     view: SlurmView | None = None
+    accounting: AccountingView | None = None
+    in_control: str = ""
     relay_connected: bool = False
 
     @property
     def address(self) -> Address:
         """The cluster's address."""
         return Address((self.realm, self.name))
+
+    @property
+    def managed(self) -> bool:
+        """Whether Slurm in it is sindplan's business: its controllers' labels say so."""
+        return all(
+            labels.is_managed(n.labels) for short, n in self.nodes.items() if names.role_of(short) == "controller"
+        )
+
+    @property
+    def contents(self) -> frozenset[str]:
+        """What the last apply put into volumes and into Slurm: addresses below the cluster's, by its record."""
+        try:
+            found = json.loads(self.records[0].labels.get(labels.CONTENTS, "[]")) if self.records else []
+        except (ValueError, RecursionError):
+            return frozenset()
+        return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
 
 @frozen(kw_only=True)

@@ -1,101 +1,187 @@
-"""Secret keys of a cluster. Plans know whether a key is there, never what it says.
+"""Secret keys of a cluster. Plans know whether a key is there and who may read it, never what it says.
 
-The munge key is 128 random bytes, mode 0400, owned by munge, in a folder of mode 0700 (munged(8) refuses anything wider). It is
-made once: no later apply writes it again.
+A key is made once: no later apply writes another. It comes with its owner and mode in the headers of the archive, so that it is
+never readable to anybody else, not even for a moment.
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from sindplan.engine.records import Entry
+from sindplan.kinds import roles
+from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Step, Where
-from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, Resource
+from sindplan.model.layout import ClusterLayout, Layout
+from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action
 
-MUNGE = "/etc/munge/munge.key"
-MUNGE_BYTES = 128
+
+@frozen(kw_only=True)
+class KeyFile:
+    """Where a key is, and what its reader demands of it.
+
+    Attributes:
+        size: Random bytes.
+        owner: The user of the image that it belongs to.
+        readers: Units that read it at their start only.
+        folder: Mode of the folder, when that is the key's own.
+    """
+
+    path: str
+    volume: str
+    size: int
+    mode: int
+    owner: str
+    readers: tuple[str, ...]
+    folder: int | None = None
+
+
+_AUTH_READERS = ("slurmdbd", "slurmctld", "slurmd", "sackd")
+FILES: Mapping[str, KeyFile] = {
+    # munged(8) refuses a key that others can read, and a folder that they can write.
+    "munge": KeyFile(
+        path="/etc/munge/munge.key",
+        volume="munge",
+        size=128,
+        mode=0o400,
+        owner="munge",
+        readers=("munge",),
+        folder=0o700,
+    ),
+    # Slurm, authentication plugins: auth/slurm is fatal when others have access; 1024 bytes are its advice.
+    "slurm": KeyFile(
+        path="/etc/slurm/slurm.key", volume="config", size=1024, mode=0o600, owner="slurm", readers=_AUTH_READERS
+    ),
+    # Slurm, JWT: HS256 with at least 32 bytes, closed to others; slurmctld and slurmdbd read it.
+    "jwt": KeyFile(
+        path="/etc/slurm/jwt_hs256.key",
+        volume="config",
+        size=32,
+        mode=0o600,
+        owner="slurm",
+        readers=("slurmdbd", "slurmctld"),
+    ),
+}
 
 
 @frozen(kw_only=True)
 class Key(Resource):
-    """A key in a volume of a cluster; `uid` and `gid` are those of munge in the cluster's image."""
+    """A key in a volume of a cluster.
+
+    Attributes:
+        uid, gid: Of its owner in the cluster's image.
+        readers: Nodes and those of their units that read it.
+    """
 
     KIND: ClassVar[str] = "key"
 
     cluster: Address = field(metadata=IGNORED)
+    name: str = field(metadata=IGNORED)
+    mode: int = field(metadata=IN_PLACE)
     uid: int = field(default=0, metadata=IGNORED)
     gid: int = field(default=0, metadata=IGNORED)
-    nodes: tuple[Address, ...] = field(default=(), metadata=IGNORED)
+    readers: tuple[tuple[Address, tuple[str, ...]], ...] = field(default=(), metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
         """The volume it lies on, and the controller it is written through."""
-        return frozenset({self.cluster / "volume/munge", self.cluster / "node/controller"})
+        return frozenset({self.cluster / "volume" / FILES[self.name].volume, self.cluster / "node/controller"})
 
     @property
     def host(self) -> Address | None:
         """The volume: when it goes, so does the key."""
-        return self.cluster / "volume/munge"
+        return self.cluster / "volume" / FILES[self.name].volume
 
 
-KIND = Kind(
-    name="key",
-    resource=Key,
-    create=(Step("key.write", "making", after=(After("node.create", Where.NEEDED),)),),
-)
+_WRITE = Step("key.write", "making", after=(After("node.create", Where.NEEDED),))
+_CLOSE = Step("key.close", "closing")
+
+KIND = Kind(name="key", resource=Key, create=(_WRITE,), update={"mode": (_CLOSE,)})
 
 
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the keys that a layout wants."""
     for cluster in layout.clusters:
-        uid, gid = cluster.controller.facts.owner("munge")
-        yield (
-            cluster.address / "key/munge",
-            Key(
-                cluster=cluster.address,
-                uid=uid,
-                gid=gid,
-                nodes=tuple(cluster.address / "node" / node.short for node in cluster.nodes),
-            ),
-        )
+        for name in _names(cluster):
+            file = FILES[name]
+            uid, gid = cluster.controller.facts.owner(file.owner)
+            yield (
+                cluster.address / "key" / name,
+                Key(
+                    cluster=cluster.address,
+                    name=name,
+                    mode=file.mode,
+                    uid=uid,
+                    gid=gid,
+                    readers=tuple(_readers(cluster, file)),
+                ),
+            )
+
+
+def _names(cluster: ClusterLayout) -> Iterator[str]:
+    # One who installs Slurm by hand gets a munge key too, as with sind.
+    yield "slurm" if cluster.declared.identity == "client_ids" else "munge"
+    if cluster.managed_role("api"):
+        yield "jwt"
+
+
+def _readers(cluster: ClusterLayout, file: KeyFile) -> Iterator[tuple[Address, tuple[str, ...]]]:
+    for node in cluster.nodes:
+        units = roles.units(node.role, managed=node.managed, identity=cluster.declared.identity)
+        reading = tuple(unit for unit in units if unit.removesuffix(".service") in file.readers)
+        if reading:
+            yield cluster.address / "node" / node.short, reading
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the keys that exist."""
     for cluster in evidence.clusters:
-        if cluster.munge_key:
-            yield cluster.address / "key/munge", Key(cluster=cluster.address)
+        for name, file in FILES.items():
+            mode = (cluster.keys or {}).get(file.path)
+            if mode is not None:
+                yield cluster.address / "key" / name, Key(cluster=cluster.address, name=name, mode=mode)
 
 
 def write(run: Run, action: Action) -> None:
-    """Make a key and write it through the controller; nodes that run have to read it at once."""
+    """Make a key and write it through the controller; daemons that run have to read it at once."""
     (change,) = action.changes
     key = change.after
     assert isinstance(key, Key)
-    controller = run.id(key.cluster / "node/controller")
-    if run.engine.has_file(controller, MUNGE):
+    file = FILES[key.name]
+    # Munge's volume can be written through the first controller alone.
+    controller = run.id(key.cluster / "node/controller") if key.name == "munge" else writer(run, key.cluster)
+    if run.engine.has_file(controller, file.path):
         # The volume had outlived all containers that could show it.
         return
-    folder = MUNGE.rpartition("/")[0]
-    run.engine.put_files(
-        controller,
-        [
-            Entry(path=folder, kind="dir", mode=0o700, uid=key.uid, gid=key.gid),
-            Entry(path=MUNGE, content=secrets.token_bytes(MUNGE_BYTES), mode=0o400, uid=key.uid, gid=key.gid),
-        ],
-    )
-    for node in key.nodes:
-        # munged reads its key at its start only; one with the old key would split the cluster.
+    entry = Entry(path=file.path, content=secrets.token_bytes(file.size), mode=file.mode, uid=key.uid, gid=key.gid)
+    folders = []
+    if file.folder is not None:
+        path = file.path.rpartition("/")[0]
+        folders.append(Entry(path=path, kind="dir", mode=file.folder, uid=key.uid, gid=key.gid))
+    run.engine.put_files(controller, [*folders, entry])
+    for node, units in key.readers:
+        # One daemon with the old key would split the cluster.
         container = run.engine.inspect_container(run.known.ids.get(node, ""))
         if container is not None and container.state == "running":
-            run.slurm.start_units(container.id, ["munge.service"], run.wait, restart=True)
+            run.slurm.start_units(container.id, units, run.wait, restart=True)
 
 
-PERFORM = {"key.write": write}
+def close(run: Run, action: Action) -> None:
+    """Set the mode of a key right, and its owner with it; what it says stays."""
+    (change,) = action.changes
+    key = change.after
+    assert isinstance(key, Key)
+    path = FILES[key.name].path
+    controller = run.id(key.cluster / "node/controller")
+    entry = run.engine.get_files(controller, path)[path]
+    uid, gid = (key.uid, key.gid) if key.readers else (entry.uid, entry.gid)
+    run.engine.put_files(controller, [evolve(entry, mode=key.mode, uid=uid, gid=gid)])
+
+
+PERFORM = {"key.write": write, "key.close": close}

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Mapping
 
 from sindplan import __version__
 from sindplan.model import names
+from sindplan.model.declaration import Identity
 
 REALM = "sind.realm"
 CLUSTER = "sind.cluster"
 ROLE = "sind.role"
+MANAGED = "sind.managed"
+CVMFS = "sind.cvmfs"
+USERS = "sind.users"
+GROUPS = "sind.groups"
+IDENTITY = "sind.identity"
 SLURM_VERSION = "sind.slurm.version"
 DNS_ADDRESS = "sind.dns.ip"
 PROJECT = "com.docker.compose.project"
@@ -27,7 +33,12 @@ RECORD_REALM = "sindplan.realm"
 RECORD_CLUSTER = "sindplan.cluster"
 DECLARATION = "sindplan.declaration"
 PROTECTED = "sindplan.protected"
+CONTENTS = "sindplan.contents"
+"""On a record: what was put into volumes and into Slurm, as addresses below the cluster's."""
 _VERSION = "sindplan.version"
+
+IDENTITIES: Mapping[Identity, str] = {"local": "local", "nss_slurm": "nssSlurm", "client_ids": "clientIds"}
+"""How sind spells the identities."""
 
 # Keys without which `docker compose ls` fails.
 _COMPOSE_CONTAINER = {
@@ -82,8 +93,8 @@ def mesh_container(realm: str, service: str) -> dict[str, str]:
     }
 
 
-def node(realm: str, cluster: str, short: str, *, host_path: str, mount_path: str) -> dict[str, str]:
-    """Return sind's labels of a managed node, without its Slurm version."""
+def node(realm: str, cluster: str, short: str) -> dict[str, str]:
+    """Return sind's labels of a node that follow from its name; the others (`NODE_KEYS`) say what it was given."""
     role = names.role_of(short)
     index = names.worker_index(short)
     number = 2 if short == names.BACKUP else 1 if index is None else index + 1
@@ -91,18 +102,36 @@ def node(realm: str, cluster: str, short: str, *, host_path: str, mount_path: st
         REALM: realm,
         CLUSTER: cluster,
         ROLE: role,
-        "sind.managed": "true",
-        "sind.data.hostpath": host_path,
-        "sind.data.mountpath": mount_path,
-        "sind.cvmfs": "",
-        "sind.users": "",
-        "sind.groups": "",
-        "sind.identity": "local",
         PROJECT: names.project(realm, cluster),
         COMPOSE_SERVICE: role,
         "com.docker.compose.container-number": str(number),
         **_COMPOSE_CONTAINER,
     }
+
+
+NODE_KEYS = (
+    *node("", "", ""),
+    MANAGED,
+    "sind.data.hostpath",
+    "sind.data.mountpath",
+    CVMFS,
+    USERS,
+    GROUPS,
+    IDENTITY,
+    GROUP,
+)
+"""Labels of a node that are compared; `sind.slurm.version` follows its image."""
+
+
+def is_managed(labels: Mapping[str, str]) -> bool:
+    """Say whether a node's labels call it managed; those that say nothing do (sind before v0.10)."""
+    return labels.get(MANAGED) != "false"
+
+
+def identity_of(labels: Mapping[str, str]) -> Identity:
+    """Return the identity that a node's labels say; local without one."""
+    word = labels.get(IDENTITY)
+    return next((identity for identity, spelled in IDENTITIES.items() if spelled == word), "local")
 
 
 def said(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:

@@ -9,20 +9,29 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from sindplan.engine.records import Container, Mount
-from sindplan.kinds import config, labels
+from sindplan.kinds import config, labels, roles
+from sindplan.kinds.controllers import answering, backup_controls, with_failback
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.first_boot import FirstBoot
 from sindplan.kinds.node_creation import create
-from sindplan.kinds.node_resource import POWER, SECURITY, Node, units
+from sindplan.kinds.node_resource import POWER, SECURITY, Node
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
+from sindplan.model.people import People
+from sindplan.model.privileges import device
 from sindplan.model.resource import Resource
 from sindplan.model.units import MIB
-from sindplan.plan.plan import Action
+from sindplan.plan.plan import Action, Change
+from sindplan.slurm.affinity import binds_tasks
 from sindplan.slurm.files import CONFIG, STATE
+
+MARIADB_FOLDER = "/var/lib/mysql"
+"""Where MariaDB keeps its data unless its image says otherwise."""
+CVMFS = "/cvmfs"
 
 _CREATE = Step(
     "node.create",
@@ -40,6 +49,8 @@ _START = Step(
     "starting",
     after=(
         After("node.create", Where.SAME),
+        After("node.start", Where.NEEDED),
+        After("service.start", Where.NEEDED),
         After("file.write", Where.CLUSTER),
         After("key.write", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
@@ -86,14 +97,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
 
 
 def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
-    storage = cluster.declared.storage
-    sinds = labels.node(
-        cluster.realm,
-        cluster.name,
-        node.short,
-        host_path=storage.host_path or "",
-        mount_path=storage.mount_path,
-    )
+    marks = {**labels.node(cluster.realm, cluster.name, node.short), **_given(cluster, node)}
     return Node(
         name=names.container(cluster.realm, cluster.name, node.short),
         image=node.image,
@@ -105,21 +109,85 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
             names.network(cluster.realm, cluster.name): node.address,
             names.mesh_network(cluster.realm): "",
         },
-        mounts=_mounts(cluster, node),
-        security_opt=SECURITY,
-        labels=labels.said({**sinds, labels.GROUP: node.group}, [*sinds, labels.GROUP]),
+        mounts=node_mounts(cluster, node),
+        security_opt=tuple(sorted({*SECURITY, *node.security_opt})),
+        cap_add=_added_capabilities(cluster, node),
+        cap_drop=tuple(sorted(node.cap_drop)),
+        devices=tuple(sorted(map(device, node.devices))),
+        labels=labels.said(marks, labels.NODE_KEYS),
         hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
         declared_mib=node.memory // MIB,
-        slurm_version=node.facts.slurm_version,
-        units=units(node.role),
-        owners={user: node.facts.owner(user) for user in ("slurm", "munge")},
+        slurm_version=node.facts.slurm_version if cluster.managed else "",
+        units=units_of(cluster, node),
+        boot=_first_boot(cluster, node),
+        after=_starts_after(cluster, node),
     )
 
 
-def _mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
-    """Return the mounts of a node: sind's table, with the state volume always and munge written by the controller."""
+def _given(cluster: ClusterLayout, node: NodeLayout) -> dict[str, str]:
+    """Return the labels that say what a node was given."""
+    storage = cluster.declared.storage
+    return {
+        labels.MANAGED: "true" if node.managed else "false",
+        "sind.data.hostpath": storage.host_path or "",
+        "sind.data.mountpath": storage.mount_path,
+        labels.CVMFS: cluster.cvmfs,
+        labels.USERS: cluster.people.users_label(),
+        labels.GROUPS: cluster.people.groups_label(),
+        labels.IDENTITY: labels.IDENTITIES[cluster.declared.identity],
+        labels.GROUP: node.group,
+    }
+
+
+def _added_capabilities(cluster: ClusterLayout, node: NodeLayout) -> tuple[str, ...]:
+    """Return the capabilities to add: the user's, and what binding tasks of other users to CPUs takes (sind.md 3.3)."""
+    binds = node.role == "worker" and node.managed and binds_tasks(cluster.declared)
+    own = {"SYS_NICE"} if binds and not {"SYS_NICE", "ALL"} & set(node.cap_drop) else set()
+    return tuple(sorted({*node.cap_add, *own}))
+
+
+def units_of(cluster: ClusterLayout, node: NodeLayout) -> tuple[str, ...]:
+    """Return the systemd units that must be active on a node."""
+    # An image for people who install Slurm by hand need not have munge.
+    munge = node.managed or "munged" in node.facts.daemons
+    return roles.units(node.role, managed=node.managed, identity=cluster.declared.identity, munge=munge)
+
+
+def _first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
+    identity = cluster.declared.identity
+    first = node.short == names.CONTROLLER
+    return FirstBoot(
+        daemons=roles.daemons(node.role, managed=node.managed, identity=identity),
+        first=first,
+        controls=node.role == "controller",
+        munge=identity != "client_ids",
+        owners={user: node.facts.owner(user) for user in ("slurm", "munge", "mysql", "slurmrestd")},
+        people=cluster.people if node.knows_users else People(),
+        homes=cluster.people if first else People(),
+        nss_slurm=identity != "local" and node.role == "worker" and node.managed and node.facts.nss_slurm,
+        db_password=node.role == "db"
+        and cluster.declared.db is not None
+        and bool(cluster.declared.db.storage_password),
+    )
+
+
+def _starts_after(cluster: ClusterLayout, node: NodeLayout) -> frozenset[Address]:
+    """Return the node that must run first, with its daemons: slurmctld gives up without its database, a backup waits for its primary."""
+    first = {names.BACKUP: names.CONTROLLER, names.CONTROLLER: names.DB}.get(node.short)
+    found = cluster.node(first) if first else None
+    if found is None or not found.managed:
+        return frozenset()
+    services = {
+        cluster.address / "service" / found.short / unit.removesuffix(".service") for unit in units_of(cluster, found)
+    }
+    return frozenset({cluster.address / "node" / found.short, *services})
+
+
+def node_mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
+    """Return the mounts of a node: sind's table (sind.md 3.2), with a volume for the state always and for the database."""
     storage = cluster.declared.storage
     controls = node.role == "controller"
+    first = node.short == names.CONTROLLER
 
     def volume(kind: str, target: str, *, read_only: bool = False) -> Mount:
         return Mount(
@@ -129,18 +197,29 @@ def _mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
             read_only=read_only,
         )
 
-    data = (
-        volume("data", storage.mount_path)
-        if storage.host_path is None
-        else Mount(target=storage.mount_path, kind="bind", source=storage.host_path)
+    # In sind's order; what only some nodes or clusters have comes with its condition.
+    table: tuple[tuple[bool, Mount], ...] = (
+        (True, volume("config", CONFIG, read_only=not controls)),
+        # The key is written through the first controller.
+        (cluster.declared.identity != "client_ids", volume("munge", "/etc/munge", read_only=not first)),
+        (storage.host_path is None, volume("data", storage.mount_path)),
+        (
+            storage.host_path is not None,
+            Mount(target=storage.mount_path, kind="bind", source=storage.host_path or ""),
+        ),
+        (controls, volume("state", STATE)),
+        (bool(cluster.people.users), volume("home", "/home")),
+        (node.role == "db" and node.managed, volume("db", node.facts.db_dir or MARIADB_FOLDER)),
+        (
+            cluster.cvmfs == "volume",
+            Mount(target=CVMFS, kind="volume", source="cvmfs", driver="cvmfs", read_only=True),
+        ),
+        (
+            cluster.cvmfs == "hostPath",
+            Mount(target=CVMFS, kind="bind", source=CVMFS, read_only=True, propagation="rslave"),
+        ),
     )
-    mounts = [
-        volume("config", CONFIG, read_only=not controls),
-        volume("munge", "/etc/munge", read_only=not controls),
-        data,
-        *([volume("state", STATE)] if controls else []),
-    ]
-    return tuple(sorted(mounts))
+    return tuple(sorted(mount for there, mount in table if there))
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
@@ -152,7 +231,6 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
 
 def _seen(cluster: ClusterEvidence, container: Container) -> Node:
     spec = container.spec
-    keys = [*labels.node("", "", "", host_path="", mount_path=""), labels.GROUP]
     return Node(
         name=spec.name,
         image=spec.image,
@@ -165,9 +243,12 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
         networks={endpoint.network: endpoint.fixed for endpoint in spec.endpoints},
         mounts=tuple(sorted(evolve(mount, no_copy=False) for mount in spec.mounts)),
         security_opt=tuple(sorted(spec.security_opt)),
+        cap_add=tuple(sorted(spec.cap_add)),
+        cap_drop=tuple(sorted(spec.cap_drop)),
+        devices=tuple(sorted(spec.devices)),
         # What the cluster is, its evidence knows, even of a node whose labels lack it.
         labels={
-            **labels.said(spec.labels, keys),
+            **labels.said(spec.labels, labels.NODE_KEYS),
             labels.REALM: cluster.realm,
             labels.CLUSTER: cluster.name,
         },
@@ -196,30 +277,69 @@ def start(run: Run, action: Action) -> None:
     if isinstance(before, Node) and before.power == "paused":
         run.engine.unpause(container)
         if node.power == "running":
-            # Nobody could ask a frozen node whether its daemons run.
-            run.slurm.start_units(container, node.units, run.wait)
-            if "slurmctld.service" in node.units:
-                # Its files may have been written while it was frozen.
-                run.slurm.reconfigure(container)
-                config.settle(run, container)
+            _thaw(run, change.address, node)
             return
     if node.power == "paused":
         run.engine.pause(container)
         return
-    run.engine.start(container)
-    run.slurm.boot(container, node.units, run.wait)
-    if "slurmctld.service" in node.units:
-        config.settle(run, container)
+
+    def boot() -> None:
+        run.engine.start(container)
+        run.slurm.boot(container, node.units, run.wait)
+
+    if change.address.name == names.CONTROLLER:
+        with_failback(run, change.address.scope, boot)
+    else:
+        boot()
+    _settle(run, change.address, node)
+
+
+def _settle(run: Run, address: Address, node: Node) -> None:
+    """Take away the marks of the daemons that have read their files with this start."""
+    for daemon in config.MARKS:
+        if f"{daemon}.service" not in node.units:
+            continue
+        controller = run.known.ids.get(address.scope / "node" / names.CONTROLLER, "")
+        through = run.id(address) if daemon == "slurmctld" else controller
+        container = run.engine.inspect_container(through)
+        if container is not None and container.state == "running":
+            config.settle(run, through, daemon)
+
+
+def _thaw(run: Run, address: Address, node: Node) -> None:
+    container = run.id(address)
+    # Nobody could ask a frozen node whether its daemons run.
+    run.slurm.start_units(container, node.units, run.wait)
+    if "slurmctld.service" not in node.units:
+        return
+    if address.name == names.CONTROLLER and backup_controls(run, address.scope):
+        # It still thinks that it is in control: a start of its own makes it read what its backup did meanwhile.
+        restart = ["slurmctld.service"]
+        with_failback(run, address.scope, lambda: run.slurm.start_units(container, restart, run.wait, restart=True))
+    # Its files may have been written while it was frozen.
+    run.slurm.reconfigure(container)
+    config.settle(run, container)
 
 
 def join(run: Run, action: Action) -> None:
     """Wait until slurmctld can use the workers that were started, or whose daemons were."""
-    parts = {part for change in action.changes for part in change.address.parts[3:]}
-    workers = sorted(part for part in parts if names.worker_index(part) is not None)
+    workers = sorted({worker for change in action.changes if (worker := _joins(change)) is not None})
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
-    controller = run.known.ids.get(action.scope / "node/controller")
+    controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
         run.slurm.join(controller, workers, run.wait)
+
+
+def _joins(change: Change) -> str | None:
+    """Return the worker of Slurm's that a change is about."""
+    after = change.after
+    if isinstance(after, Node):
+        is_slurms = names.worker_index(change.address.name) is not None and labels.is_managed(after.labels)
+        return change.address.name if is_slurms else None
+    *_, short, name = change.address.parts
+    # Of a worker's daemons only slurmd, and Slurm's record of it.
+    found = short if name == "slurmd" else name
+    return found if names.worker_index(found) is not None else None
 
 
 def limit(run: Run, action: Action) -> None:

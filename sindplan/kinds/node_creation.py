@@ -7,8 +7,9 @@ from attrs import evolve
 from sindplan.engine.records import ContainerSpec, Endpoint
 from sindplan.errors import Conflict, SindplanError
 from sindplan.kinds import labels
-from sindplan.kinds.node_boot import boot_entries, new_host_key
-from sindplan.kinds.node_resource import DAEMONS, Node
+from sindplan.kinds.first_boot import boot_entries
+from sindplan.kinds.host_key import new_host_key
+from sindplan.kinds.node_resource import Node
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
@@ -37,33 +38,30 @@ def create(run: Run, action: Action) -> None:
             f"Look at it (docker inspect {node.name}), then remove or rename it and apply again.",
         ) from refused
     run.known.ids[change.address] = container
+    assert node.boot is not None, "a node that is wanted says what its boot must find"
     run.engine.put_files(
-        container,
-        boot_entries(
-            role=names.role_of(short),
-            host_key=key,
-            relay_key=run.known.relay_keys[realm],
-            daemons=DAEMONS.get(names.role_of(short), ()),
-            owners=node.owners,
-        ),
+        container, boot_entries(node.boot, key, run.known.relay_keys[realm], run.secrets.get(node.cluster))
     )
 
 
 def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:
     realm, cluster = node.cluster.parts
-    sinds = labels.node(realm, cluster, short, host_path="", mount_path="")
+    # Of all volumes only the database's begins with what the image has: MariaDB's first tables.
+    filled = names.volume(realm, cluster, "db")
     half = node.declared_mib // 2 * MIB
     return ContainerSpec(
         name=node.name,
         image=node.image,
         hostname=short,
         labels={
-            **dict.fromkeys([*sinds, labels.GROUP], ""),
+            **dict.fromkeys(labels.NODE_KEYS, ""),
             **node.labels,
             **labels.own(run.owner, run.token),
             labels.SLURM_VERSION: node.slurm_version,
             labels.HOST_KEY: host_key,
-            labels.SPEC: json.dumps({"v": 1, "image": node.image, "tmp_size": node.tmp_size}, sort_keys=True),
+            labels.SPEC: json.dumps(
+                {"v": 1, "image": node.image, "tmp_size": node.tmp_size, "units": node.units}, sort_keys=True
+            ),
         },
         endpoints=tuple(
             Endpoint(
@@ -76,7 +74,7 @@ def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> Conta
         ),
         entrypoint=("/bin/sh",),
         command=("-c", BOOT_SCRIPT),
-        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume") for mount in node.mounts),
+        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume" and mount.source != filled) for mount in node.mounts),
         tmpfs={
             "/tmp": f"rw,nosuid,nodev,size={node.tmp_size}",  # noqa: S108 - a mount point in the node
             "/run": "exec,mode=755,size=64m",
@@ -89,5 +87,8 @@ def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> Conta
         dns_search=(names.search_domain(realm, cluster),),
         extra_hosts=tuple(network.resolve(host, subnet) for host in node.hosts),
         security_opt=node.security_opt,
+        cap_add=node.cap_add,
+        cap_drop=node.cap_drop,
+        devices=node.devices,
         private_cgroup=True,
     )

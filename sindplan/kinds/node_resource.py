@@ -7,15 +7,13 @@ from attrs import field, frozen
 
 from sindplan.engine.records import ContainerState, Mount
 from sindplan.kinds import labels
+from sindplan.kinds.first_boot import FirstBoot
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject
 
 SECURITY = ("label=disable", "writable-cgroups=true")
-DAEMONS = {"controller": ("slurmctld",), "worker": ("slurmd",)}
-"""Slurm's daemons by role; other roles run none."""
-BASE_UNITS = ("munge.service", "sshd.service")
-"""What runs on every node. Debian's unit is ssh.service, with sshd.service for an alias; elsewhere the alias is the name."""
+"""Security options of every node: without them systemd cannot run in it (sind.md 3.3)."""
 
 Power = Literal["running", "stopped", "paused"]
 POWER: Mapping[ContainerState, Power] = {
@@ -26,11 +24,6 @@ POWER: Mapping[ContainerState, Power] = {
     "dead": "stopped",
     "removing": "stopped",
 }
-
-
-def units(role: str) -> tuple[str, ...]:
-    """Return the systemd units that must be active on a node of a role."""
-    return (*BASE_UNITS, *(f"{daemon}.service" for daemon in DAEMONS.get(role, ())))
 
 
 @frozen(kw_only=True)
@@ -46,11 +39,12 @@ class Node(EngineObject):
         labels: Those of sind that do not depend on the image, and the worker group.
         declared_mib: Declared memory in MiB, from which /dev/shm gets half, limited or not.
         units: systemd units that must be active.
-        owners: User ids and group ids of the image that files are made with.
+        after: Nodes of the cluster that must run before this one is started.
+        boot: What its first boot must find; None for a node as it was seen.
     """
 
     KIND: ClassVar[str] = "node"
-    SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size")
+    SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size", "cap_add", "cap_drop", "devices")
 
     name: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
@@ -63,12 +57,16 @@ class Node(EngineObject):
     tmp_size: str = field(metadata=REPLACE)
     mounts: tuple[Mount, ...] = field(metadata=REPLACE)
     security_opt: tuple[str, ...] = field(metadata=REPLACE)
+    cap_add: tuple[str, ...] = field(default=(), metadata=REPLACE)
+    cap_drop: tuple[str, ...] = field(default=(), metadata=REPLACE)
+    devices: tuple[str, ...] = field(default=(), metadata=REPLACE)
     labels: Mapping[str, str] = field(metadata=REPLACE)
     hosts: tuple[str, ...] = field(default=(), metadata=IGNORED)
     declared_mib: int = field(default=0, metadata=IGNORED)
     slurm_version: str = field(default="", metadata=IGNORED)
     units: tuple[str, ...] = field(default=(), metadata=IGNORED)
-    owners: Mapping[str, tuple[int, int]] = field(factory=dict, metadata=IGNORED)
+    boot: FirstBoot | None = field(default=None, metadata=IGNORED)
+    after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
     image_id: str = field(default="", metadata=IGNORED)
 
     @property
@@ -83,7 +81,7 @@ class Node(EngineObject):
 
     @property
     def needs(self) -> frozenset[Address]:
-        """Networks, volumes, and the mesh's DNS server and relay, whose address and key go into the node."""
+        """Networks, volumes, nodes that start first, and the mesh's DNS server and relay, whose address and key go in."""
         mesh = Address((self.cluster.realm, MESH))
         prefix = names.volume(self.cluster.realm, self.cluster.cluster, "")
         volumes = {
@@ -91,4 +89,6 @@ class Node(EngineObject):
             for mount in self.mounts
             if mount.kind == "volume" and mount.source.startswith(prefix)
         }
-        return frozenset({self.cluster / "network", mesh / "network", mesh / "dns", mesh / "relay", *volumes})
+        return frozenset(
+            {self.cluster / "network", mesh / "network", mesh / "dns", mesh / "relay", *volumes, *self.after}
+        )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from sindplan.kinds import (
+    account,
     cluster_record,
     config,
     dns,
@@ -16,6 +17,7 @@ from sindplan.kinds import (
     relay,
     service,
     slurm_node,
+    slurm_user,
     volume,
 )
 from sindplan.kinds.evidence import Evidence
@@ -38,6 +40,8 @@ MODULES: tuple[ModuleType, ...] = (
     node,
     service,
     slurm_node,
+    account,
+    slurm_user,
     cluster_record,
 )
 

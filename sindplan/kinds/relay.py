@@ -9,8 +9,8 @@ from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
 from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.host_key import new_host_key
 from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
-from sindplan.kinds.node_boot import new_host_key
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH

@@ -8,6 +8,7 @@ from attrs import Factory, define, field
 
 from sindplan.engine.port import Engine
 from sindplan.model.address import Address
+from sindplan.model.hidden import Hidden
 from sindplan.plan.plan import Action
 from sindplan.slurm.port import Slurm
 
@@ -43,6 +44,7 @@ class Run:
         wait: Seconds that waiting for a node may take.
         taking_back: Whether this run undoes another.
         stop: Set when the run is interrupted; steps that wait for people look at it.
+        secrets: Passwords that slurmdbd has at its database, by cluster.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
     """
 
@@ -53,6 +55,7 @@ class Run:
     wait: float
     known: Known
     taking_back: bool = False
+    secrets: Mapping[Address, Hidden] = Factory(dict)
     drain_timeouts: Mapping[Address, int] = Factory(dict)
     stop: threading.Event = Factory(threading.Event)
     _locks: dict[str, threading.Lock] = field(factory=dict, init=False)

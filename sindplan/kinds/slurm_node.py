@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from attrs import field, frozen
 
 from sindplan.errors import NodeFailed, SindplanError
+from sindplan.kinds.controllers import answering, writer
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.run import Run
@@ -77,7 +78,7 @@ def address_of(cluster: Address, short: str) -> Address:
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the workers that Slurm should know."""
     for cluster in layout.clusters:
-        for worker in cluster.workers:
+        for worker in cluster.slurm_workers:
             yield (
                 address_of(cluster.address, worker.short),
                 SlurmNode(cluster=cluster.address, name=worker.short, state="in service"),
@@ -108,7 +109,7 @@ def drain(run: Run, action: Action) -> None:
     (change,) = action.changes
     record = change.before
     assert isinstance(record, SlurmNode)
-    controller = run.known.ids.get(record.cluster / "node/controller")
+    controller = answering(run, record.cluster)
     view = run.slurm.view(controller) if controller is not None else None
     if controller is None or view is None:
         if run.taking_back:
@@ -160,7 +161,7 @@ def resume(run: Run, action: Action) -> None:
     (change,) = action.changes
     record = change.after
     assert isinstance(record, SlurmNode)
-    controller = run.id(record.cluster / "node/controller")
+    controller = writer(run, record.cluster)
     if record.state == "in service":
         run.slurm.resume(controller, [record.name])
         if not run.taking_back:

@@ -13,7 +13,7 @@ from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
-from sindplan.model.layout import Layout
+from sindplan.model.layout import ClusterLayout, Layout
 from sindplan.model.resource import IGNORED, REPLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
@@ -54,10 +54,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             Volume(name=names.ssh_volume(mesh.realm), labels=labels.mesh_volume(mesh.realm)),
         )
     for cluster in layout.clusters:
-        kinds = ["config", "munge", "state"]
-        if cluster.declared.storage.host_path is None:
-            kinds.append("data")
-        for kind in kinds:
+        for kind in _kinds(cluster):
             yield (
                 cluster.address / "volume" / kind,
                 Volume(
@@ -65,6 +62,20 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                     labels=labels.volume(cluster.realm, cluster.name, kind),
                 ),
             )
+
+
+def _kinds(cluster: ClusterLayout) -> Iterator[str]:
+    """Yield the types of a cluster's volumes: sind's (sind.md 3.2), and one for the database."""
+    yield "config"
+    if cluster.declared.identity != "client_ids":
+        yield "munge"
+    if cluster.declared.storage.host_path is None:
+        yield "data"
+    yield "state"
+    if cluster.people.users:
+        yield "home"
+    if cluster.managed_role("db"):
+        yield "db"
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

@@ -33,6 +33,20 @@ def about(text: str, *, later: str = "") -> dict[str, Any]:
 
 
 @frozen(kw_only=True)
+class SecretReference:
+    """Where a secret is to be had: exactly one of the two. Only an apply looks there."""
+
+    env: str | None = field(
+        default=None, metadata=about("An environment variable whose name begins with SINDPLAN_SECRET_.")
+    )
+    file: str | None = field(default=None, metadata=about("A file below the folder that --secrets-dir names."))
+
+
+Secret = str | SecretReference
+"""A secret by reference, or in plain text (with a warning)."""
+
+
+@frozen(kw_only=True)
 class NodeOptions:
     """What can be said of every node; a cluster's `defaults` have just these keys."""
 
@@ -40,17 +54,12 @@ class NodeOptions:
     cpus: int | None = field(default=None, metadata=about("Whole CPUs the node may use; 1 unless set."))
     memory: Bytes | None = field(default=None, metadata=about("Memory limit as Docker spells it; 512m unless set."))
     tmp_size: TmpfsSize | None = field(default=None, metadata=about("Size of /tmp, a tmpfs; 256m unless set."))
-    cap_add: tuple[str, ...] | None = field(
-        default=None, metadata=about("Linux capabilities to add, without CAP_.", later="node privileges")
-    )
-    cap_drop: tuple[str, ...] | None = field(
-        default=None, metadata=about("Linux capabilities to drop, without CAP_.", later="node privileges")
-    )
-    devices: tuple[str, ...] | None = field(
-        default=None, metadata=about("Devices, host[:container[:permissions]].", later="node privileges")
-    )
+    cap_add: tuple[str, ...] | None = field(default=None, metadata=about("Linux capabilities to add, without CAP_."))
+    cap_drop: tuple[str, ...] | None = field(default=None, metadata=about("Linux capabilities to drop, without CAP_."))
+    devices: tuple[str, ...] | None = field(default=None, metadata=about("Devices, host[:container[:permissions]]."))
     security_opt: tuple[str, ...] | None = field(
-        default=None, metadata=about("Docker security options.", later="node privileges")
+        default=None,
+        metadata=about("Docker security options; the path of a seccomp profile is seen from the state file."),
     )
 
 
@@ -58,8 +67,8 @@ class NodeOptions:
 class Controller(NodeOptions):
     """The node that runs slurmctld."""
 
-    backup: bool = field(default=False, metadata=about("Add a backup controller.", later="high availability"))
-    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    backup: bool = field(default=False, metadata=about("Add a backup controller."))
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up."))
 
 
 @frozen(kw_only=True)
@@ -71,14 +80,19 @@ class Submitter(NodeOptions):
 class Database(NodeOptions):
     """The node that runs MariaDB and slurmdbd."""
 
-    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    storage_password: Secret | None = field(
+        default=None,
+        repr=False,
+        metadata=about("slurmdbd's password at MariaDB; without one the socket tells who asks."),
+    )
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up."))
 
 
 @frozen(kw_only=True)
 class Api(NodeOptions):
     """The node that runs slurmrestd."""
 
-    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up."))
 
 
 @frozen(kw_only=True)
@@ -89,13 +103,13 @@ class WorkerGroup(NodeOptions):
         default=None, metadata=about("How many workers; 1 unless `nodes` names them, 0 for none.")
     )
     nodes: str | None = field(default=None, metadata=about('Explicit workers as a node set, such as "worker-[8-9]".'))
-    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up."))
     power: Power | None = field(default=None, metadata=about("Whether the nodes run.", later="power"))
-    features: tuple[str, ...] = field(default=(), metadata=about("Slurm features.", later="worker group extras"))
-    gres: str | None = field(default=None, metadata=about("Slurm generic resources.", later="worker group extras"))
-    weight: int | None = field(default=None, metadata=about("Slurm scheduling weight.", later="worker group extras"))
+    features: tuple[str, ...] = field(default=(), metadata=about("Slurm features."))
+    gres: str | None = field(default=None, metadata=about("Slurm generic resources, such as gpu:a100:2."))
+    weight: int | None = field(default=None, metadata=about("Slurm scheduling weight."))
     partition: str | None = field(
-        default=None, metadata=about("The group's own partition line.", later="worker group extras")
+        default=None, metadata=about("Parameters of a partition of the group's own, which has its name.")
     )
     drain_timeout: Seconds | None = field(
         default=None, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
@@ -114,7 +128,7 @@ class Partition:
 
     workers: tuple[str, ...] = field(metadata=about("Names of worker groups."))
     default: bool = field(default=False, metadata=about("Whether jobs go here that name no partition."))
-    max_time: str | None = field(default=None, metadata=about("Slurm's MaxTime."))
+    max_time: str | None = field(default=None, metadata=about("Slurm's MaxTime, such as 60, 2:30:00 or INFINITE."))
     state: Literal["up", "down", "drain", "inactive"] | None = field(default=None, metadata=about("Slurm's State."))
     options: Mapping[str, str] = field(factory=dict, metadata=about("Further partition parameters of slurm.conf."))
 
@@ -127,7 +141,7 @@ class Storage:
         default=None, metadata=about("A folder of the Docker host instead of a volume, absolute or beside the file.")
     )
     mount_path: str = field(default=DEFAULT_MOUNT_PATH, metadata=about("Where nodes see it; /data unless set."))
-    cvmfs: bool = field(default=False, metadata=about("Mount /cvmfs.", later="CVMFS"))
+    cvmfs: bool = field(default=False, metadata=about("Mount /cvmfs."))
 
 
 @frozen(kw_only=True)
@@ -154,7 +168,9 @@ class Account:
     """A Slurm account."""
 
     parent: str = field(default="root", metadata=about("The account above."))
-    limits: Mapping[str, str | int] = field(factory=dict, metadata=about("Limits as sacctmgr names them."))
+    limits: Mapping[str, str | int] = field(
+        factory=dict, metadata=about("Limits as sacctmgr names them, in any case; -1 clears one.")
+    )
 
 
 @frozen(kw_only=True)
@@ -176,15 +192,13 @@ class Cluster:
     image: str | None = field(default=None, metadata=about("Image of every node that names no other."))
     defaults: NodeOptions = field(factory=NodeOptions, metadata=about("What holds for every node that says nothing."))
     identity: Identity = field(default="local", metadata=about("Who knows the users: local, nss_slurm or client_ids."))
-    controller_users: bool = field(
-        default=False, metadata=about("Users on the controllers under client_ids.", later="identity")
-    )
+    controller_users: bool = field(default=False, metadata=about("Users on the controllers under client_ids."))
     subnet: str | None = field(
         default=None, metadata=about("IPv4 subnet of the cluster's network; Docker's choice unless set.")
     )
     storage: Storage = field(factory=Storage, metadata=about("The data folder."))
     prevent_destroy: bool = field(default=False, metadata=about("Refuse every plan that would destroy the cluster."))
-    managed: bool = field(default=True, metadata=about("Whether Slurm is set up.", later="unmanaged nodes"))
+    managed: bool = field(default=True, metadata=about("Whether Slurm is set up."))
     pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
     follow_tag: bool = field(
         default=False, metadata=about("Replace nodes when a tag moves.", later="rolling replacement")
@@ -201,20 +215,16 @@ class Cluster:
     )
     controller: Controller = field(factory=Controller, metadata=about("The controller."))
     submitter: Submitter | None = field(default=None, metadata=about("The login node; none unless set."))
-    db: Database | None = field(default=None, metadata=about("The database node.", later="accounting"))
-    api: Api | None = field(default=None, metadata=about("The REST node.", later="the REST API"))
+    db: Database | None = field(default=None, metadata=about("The database node."))
+    api: Api | None = field(default=None, metadata=about("The REST node."))
     workers: Mapping[str, WorkerGroup] = field(
         default=Factory(lambda: {"default": WorkerGroup()}), metadata=about("Worker groups by name.")
     )
-    partitions: Mapping[str, Partition] = field(
-        factory=dict, metadata=about("Partitions by name.", later="worker group extras")
-    )
-    users: Mapping[str, User] = field(factory=dict, metadata=about("Users by name.", later="users and accounts"))
-    groups: Mapping[str, Group] = field(factory=dict, metadata=about("Groups by name.", later="users and accounts"))
-    accounts: Mapping[str, Account] = field(
-        factory=dict, metadata=about("Slurm accounts by name.", later="users and accounts")
-    )
-    slurm: Slurm = field(factory=Slurm, metadata=about("Text for Slurm's files.", later="Slurm text"))
+    partitions: Mapping[str, Partition] = field(factory=dict, metadata=about("Partitions by name."))
+    users: Mapping[str, User] = field(factory=dict, metadata=about("Users by name."))
+    groups: Mapping[str, Group] = field(factory=dict, metadata=about("Groups by name."))
+    accounts: Mapping[str, Account] = field(factory=dict, metadata=about("Slurm accounts by name."))
+    slurm: Slurm = field(factory=Slurm, metadata=about("Text for Slurm's files."))
 
 
 @frozen(kw_only=True)

@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from sindplan.engine.records import EngineInfo
 from sindplan.model.address import Address
+from sindplan.model.people import Ids
 
 IMAGE_LABEL = "sindplan.image"
 """The label in which our images say what they have; foreign images are probed once."""
@@ -22,6 +23,10 @@ class ImageFacts:
         plugins: Names of Slurm's plugins, such as `mpi_pmix`, `task_cgroup`.
         ids: User id and group id of users that files must belong to, by name.
         tools: Programs that it carries, such as `dnsmasq`.
+        daemons: Daemons that it carries, such as `slurmctld`, `mariadbd`.
+        nss_slurm: Whether it has libnss_slurm.
+        db_dir: Where its MariaDB keeps its data.
+        people: Ids of all its users and groups.
         probed: Whether all this was looked up; otherwise it is assumed.
     """
 
@@ -30,6 +35,10 @@ class ImageFacts:
     plugins: frozenset[str] = frozenset()
     ids: Mapping[str, tuple[int, int]] = field(factory=dict)
     tools: frozenset[str] = frozenset()
+    daemons: frozenset[str] = frozenset()
+    nss_slurm: bool = False
+    db_dir: str = ""
+    people: Ids = field(factory=Ids)
     probed: bool = False
 
     def owner(self, user: str) -> tuple[int, int]:
@@ -49,11 +58,20 @@ def image_facts(image_id: str, text: str) -> ImageFacts | None:
             plugins=frozenset(map(str, data["plugins"])),
             ids={str(name): (int(uid), int(gid)) for name, (uid, gid) in data["uids"].items()},
             tools=frozenset(map(str, data["tools"])),
+            # Labels and probes of an earlier sindplan lack these.
+            daemons=frozenset(map(str, data.get("daemons", ()))),
+            nss_slurm=data.get("nss_slurm") is True,
+            db_dir=str(data.get("db_dir", "")),
+            people=Ids(users=_numbers(data.get("users", {})), groups=_numbers(data.get("groups", {}))),
             probed=True,
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         # The text comes from a container or a label that anybody can write.
         return None
+
+
+def _numbers(data: Mapping[str, int]) -> Mapping[str, int]:
+    return {str(name): int(number) for name, number in data.items()}
 
 
 @frozen(kw_only=True)
@@ -82,13 +100,16 @@ class ClusterFacts:
         subnet: Subnet of its network; empty while there is none.
         members: Its workers by short name.
         host_keys: Public SSH host keys by short name.
-        machine_ready: Whether its controller answers.
+        people: Ids of its users and groups.
+        cvmfs: How its nodes have CVMFS: `volume`, `hostPath` or not at all.
     """
 
     owners: frozenset[str] = frozenset()
     subnet: str = ""
     members: Mapping[str, Member] = field(factory=dict)
     host_keys: Mapping[str, str] = field(factory=dict)
+    people: Ids = field(factory=Ids)
+    cvmfs: str = ""
 
 
 @frozen(kw_only=True)
@@ -115,6 +136,11 @@ class Facts:
     images: Mapping[str, ImageFacts] = field(factory=dict)
     clusters: Mapping[Address, ClusterFacts] = field(factory=dict)
     meshes: Mapping[str, MeshFacts] = field(factory=dict)
+
+    @property
+    def cvmfs(self) -> str:
+        """How new clusters mount CVMFS: `volume` where the engine has the volume plugin, else the host's /cvmfs."""
+        return "volume" if self.engine.has_volume_plugin("cvmfs") else "hostPath"
 
     @property
     def limits(self) -> bool:

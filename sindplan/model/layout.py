@@ -6,7 +6,7 @@ Pure. What it needs to know of the world comes in as facts; everything after it 
 from collections.abc import Mapping
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
 from sindplan.model import declaration as said
@@ -14,6 +14,7 @@ from sindplan.model import names, network
 from sindplan.model.address import MESH, Address, natural
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
+from sindplan.model.people import People, people
 
 COREDNS = "coredns/coredns:1.14.7"
 """What sind runs as DNS server where nothing else is said (sind v0.11)."""
@@ -23,7 +24,16 @@ T = TypeVar("T")
 
 @frozen(kw_only=True)
 class NodeLayout:
-    """One node. `memory` is in bytes, `address` an IPv4 address or its symbol."""
+    """One node.
+
+    Attributes:
+        group: Its worker group; empty for other roles.
+        memory: Bytes.
+        address: An IPv4 address or its symbol.
+        managed: Whether sindplan runs Slurm on it.
+        knows_users: Whether the cluster's users and groups exist on it.
+        worker: What is said of its worker group; None for other roles.
+    """
 
     short: str
     group: str
@@ -33,6 +43,13 @@ class NodeLayout:
     memory: int
     tmp_size: str
     address: str
+    managed: bool = True
+    knows_users: bool = True
+    cap_add: tuple[str, ...] = ()
+    cap_drop: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    security_opt: tuple[str, ...] = ()
+    worker: WorkerGroup | None = None
 
     @property
     def role(self) -> str:
@@ -42,7 +59,16 @@ class NodeLayout:
 
 @frozen(kw_only=True)
 class ClusterLayout:
-    """One cluster. `guests` are workers that another tool added to it and that stay."""
+    """One cluster.
+
+    Attributes:
+        managed: Whether sindplan runs Slurm in it at all.
+        guests: Workers that another tool added to it and that stay.
+        host_keys: Public SSH host keys that exist, by short name.
+        limits, cgroups: What the engine can give nodes (see Facts).
+        people: Its users and groups.
+        cvmfs: How nodes mount /cvmfs: `volume`, `hostPath`, or empty for not at all.
+    """
 
     realm: str
     name: str
@@ -54,11 +80,27 @@ class ClusterLayout:
     host_keys: Mapping[str, str]
     limits: bool
     cgroups: bool
+    managed: bool = True
+    people: People = field(factory=People)
+    cvmfs: str = ""
 
     @property
     def address(self) -> Address:
         """The cluster's address."""
         return Address((self.realm, self.name))
+
+    def node(self, short: str) -> NodeLayout | None:
+        """Return the node of that short name."""
+        return next((node for node in self.nodes if node.short == short), None)
+
+    @property
+    def controllers(self) -> tuple[NodeLayout, ...]:
+        """The controller, and its backup if there is one."""
+        return tuple(node for node in self.nodes if node.role == "controller")
+
+    def managed_role(self, role: str) -> bool:
+        """Say whether there is a node of a role on which sindplan runs Slurm's daemon."""
+        return any(node.role == role and node.managed for node in self.nodes)
 
     @property
     def controller(self) -> NodeLayout:
@@ -67,8 +109,13 @@ class ClusterLayout:
 
     @property
     def workers(self) -> tuple[NodeLayout, ...]:
-        """The workers by index."""
+        """The workers by index, those without Slurm included."""
         return tuple(node for node in self.nodes if node.role == "worker")
+
+    @property
+    def slurm_workers(self) -> tuple[NodeLayout, ...]:
+        """The workers that Slurm has, by index."""
+        return tuple(node for node in self.workers if node.managed)
 
 
 @frozen(kw_only=True)
@@ -125,8 +172,8 @@ def node_images(declaration: Declaration) -> tuple[str, ...]:
 
 
 def _all_options(cluster: Cluster) -> tuple[NodeOptions, ...]:
-    submitters = (cluster.submitter,) if cluster.submitter else ()
-    return (cluster.controller, *submitters, *cluster.workers.values())
+    single = (cluster.controller, cluster.db, cluster.api, cluster.submitter)
+    return (*(options for options in single if options is not None), *cluster.workers.values())
 
 
 def _image(cluster: Cluster, options: NodeOptions) -> str:
@@ -141,9 +188,11 @@ def _first(*values: T | None) -> T:
 def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) -> ClusterLayout:
     seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
     subnet = seen.subnet or cluster.subnet or ""
+    managed = is_managed(cluster)
 
     def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
         image = _image(cluster, options)
+        own = managed and getattr(options, "managed", None) is not False
         return NodeLayout(
             short=short,
             group=group,
@@ -153,11 +202,20 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
             memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
             tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),
             address=network.address(subnet, short),
+            managed=own,
+            knows_users=_knows_users(cluster, names.role_of(short), managed=own),
+            worker=options if isinstance(options, WorkerGroup) else None,
+            **{privilege: _merged(cluster.defaults, options, privilege) for privilege in _PRIVILEGES},
         )
 
-    nodes = [node(names.CONTROLLER, "", cluster.controller)]
-    if cluster.submitter is not None:
-        nodes.append(node(names.SUBMITTER, "", cluster.submitter))
+    single: list[tuple[str, NodeOptions | None]] = [
+        (names.CONTROLLER, cluster.controller),
+        (names.BACKUP, cluster.controller if cluster.controller.backup else None),
+        (names.DB, cluster.db),
+        (names.API, cluster.api),
+        (names.SUBMITTER, cluster.submitter),
+    ]
+    nodes = [node(short, "", options) for short, options in single if options is not None]
     groups = assign_workers(cluster.workers, seen.members)
     nodes += [node(names.worker(index), group, cluster.workers[group]) for index, group in sorted(groups.items())]
     return ClusterLayout(
@@ -175,7 +233,34 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         host_keys=seen.host_keys,
         limits=facts.limits,
         cgroups=facts.cgroups,
+        managed=managed,
+        people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
+        # What its nodes have mounted stays what it is: another backend would mean other containers.
+        cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )
+
+
+_PRIVILEGES = ("cap_add", "cap_drop", "devices", "security_opt")
+
+
+def _merged(defaults: NodeOptions, options: NodeOptions, privilege: str) -> tuple[str, ...]:
+    """Return a list of privileges: the cluster's, then the node's, each once (sind v0.11)."""
+    return tuple(dict.fromkeys([*(getattr(defaults, privilege) or ()), *(getattr(options, privilege) or ())]))
+
+
+def is_managed(cluster: Cluster) -> bool:
+    """Say whether sindplan runs Slurm in a cluster: said of the cluster, or of its controller, as in sind."""
+    return cluster.managed and cluster.controller.managed is not False
+
+
+def _knows_users(cluster: Cluster, role: str, *, managed: bool) -> bool:
+    """Say whether users exist on a node; elsewhere Slurm carries who they are (sind.md 6.4)."""
+    if not managed or cluster.identity == "local":
+        return True
+    if cluster.identity == "nss_slurm":
+        return role != "worker"
+    on_controllers = cluster.controller_users or cluster.submitter is None
+    return role == "submitter" or (role == "controller" and on_controllers)
 
 
 def assign_workers(groups: Mapping[str, WorkerGroup], members: Mapping[str, Member]) -> dict[int, str]:

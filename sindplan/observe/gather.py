@@ -1,6 +1,9 @@
 """Gathering evidence: four calls for the whole engine, then a few for each cluster that is looked at, all at once."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import json
+import struct
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -8,18 +11,20 @@ from typing import TypeVar
 from attrs import frozen
 
 from sindplan.engine.port import Engine
-from sindplan.engine.records import Container
+from sindplan.engine.records import Container, ContainerSummary, Entry
 from sindplan.errors import EngineError, EngineRefused, NotFound
+from sindplan.kinds import labels
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
-from sindplan.kinds.key import MUNGE
-from sindplan.kinds.node_resource import units
+from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
+from sindplan.kinds.roles import units
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.inventory import Found, Inventory
-from sindplan.slurm.files import CONFIG
-from sindplan.slurm.port import Slurm
+from sindplan.slurm.accounting import AccountingView
+from sindplan.slurm.files import CONFIG, STATE
+from sindplan.slurm.port import PROGRAMS, Slurm, SlurmView
 
 PARALLEL = 16
 """Calls in flight at once, as sind has it."""
@@ -102,23 +107,24 @@ class _Reader:
 
     def cluster(self, address: Address, found: Found) -> Callable[[Mapping[str, Container | None]], ClusterEvidence]:
         nodes = {short: self.threads.submit(self._inspect, node.id) for short, node in found.nodes.items()}
-        running = {short: node.id for short, node in found.nodes.items() if node.state == "running" and self.probe}
+        running = {short: node for short, node in found.nodes.items() if node.state == "running" and self.probe}
         services = {
-            short: self.threads.submit(self._services, container, names.role_of(short))
-            for short, container in running.items()
+            short: self.threads.submit(self._services, node.id, units_said(node.labels))
+            for short, node in running.items()
         }
-        controller = found.nodes.get(names.CONTROLLER)
-        view = self.threads.submit(self.slurm.view, running[names.CONTROLLER]) if names.CONTROLLER in running else None
+        slurm = self.threads.submit(self._slurm, running)
         # Any node shows the files: all have the volumes.
-        reader = controller or next(iter(found.nodes.values()), None)
+        reader = found.nodes.get(names.CONTROLLER) or next(iter(found.nodes.values()), None)
         files = self.threads.submit(self.engine.get_files, reader.id, CONFIG) if reader else None
-        key = self.threads.submit(self.engine.has_file, reader.id, MUNGE) if reader else None
+        munge = self.threads.submit(self._mode, reader, FILES["munge"].path) if reader else None
+        heartbeat = self.threads.submit(self._heartbeat, found.nodes) if names.BACKUP in found.nodes else None
 
         def finish(relays: Mapping[str, Container | None]) -> ClusterEvidence:
             network = names.network(address.realm, address.cluster)
             relay = relays.get(address.realm)
             seen = {short: container for short, future in nodes.items() if (container := future.result()) is not None}
             entries = _or_none(files)
+            view, accounting = slurm.result()
             return ClusterEvidence(
                 realm=address.realm,
                 name=address.cluster,
@@ -131,13 +137,49 @@ class _Reader:
                     if entries is None
                     else {path.removeprefix(f"{CONFIG}/"): entry for path, entry in entries.items()}
                 ),
-                munge_key=_or_none(key),
+                keys=_keys(entries, _or_none(munge)),
                 services={short: state for short, future in services.items() if (state := future.result())},
-                view=view.result() if view else None,
+                view=view,
+                accounting=accounting,
+                in_control=heartbeat.result() if heartbeat else "",
                 relay_connected=relay is not None and relay.endpoint(network) is not None,
             )
 
         return finish
+
+    def _slurm(self, running: Mapping[str, ContainerSummary]) -> tuple[SlurmView | None, AccountingView | None]:
+        """Ask a controller that answers, the first before its backup; none where Slurm is not sindplan's business."""
+        for short in (names.CONTROLLER, names.BACKUP):
+            node = running.get(short)
+            if node is None or not labels.is_managed(node.labels):
+                continue
+            view = self.slurm.view(node.id)
+            if view is not None:
+                db = running.get(names.DB)
+                has_db = db is not None and labels.is_managed(db.labels)
+                return view, self.slurm.accounting(node.id) if has_db else None
+        return None, None
+
+    def _mode(self, node: ContainerSummary, path: str) -> int:
+        """Return the mode of the munge key; -1 when there is none, or none of the cluster's."""
+        if labels.identity_of(node.labels) == "client_ids":
+            # The image's own may lie there.
+            return -1
+        try:
+            entry = self.engine.get_files(node.id, path).get(path)
+        except NotFound:
+            return -1
+        return entry.mode if entry is not None and entry.kind == "file" else -1
+
+    def _heartbeat(self, nodes: Mapping[str, ContainerSummary]) -> str:
+        """Return the controller of a pair that is in control: it says so in the state volume every few seconds."""
+        reader = nodes.get(names.CONTROLLER) or nodes[names.BACKUP]
+        path = f"{STATE}/heartbeat"
+        try:
+            entry = self.engine.get_files(reader.id, path).get(path)
+        except EngineRefused:
+            return ""
+        return in_control(entry.content, time.time()) if entry else ""
 
     def _inspect(self, container: str) -> Container | None:
         return self.engine.inspect_container(container) if container else None
@@ -151,13 +193,54 @@ class _Reader:
             return None
         return entry.content.decode("utf-8", "replace") if entry is not None else None
 
-    def _services(self, container: str, role: str) -> Mapping[str, bool]:
+    def _services(self, container: str, units: Sequence[str]) -> Mapping[str, bool]:
         try:
-            found = self.slurm.services(container, units(role))
+            found = self.slurm.services(container, units)
         except EngineError:
             # It stopped in between, or hangs: unknown, like a node that does not run.
             return {}
         return {unit.removesuffix(".service"): active for unit, active in found.items()}
+
+
+def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the units that must run on a node, by its labels: what it was made for, or what its role asks for."""
+    try:
+        said = json.loads(marks.get(labels.SPEC) or "{}").get("units")
+    except (ValueError, AttributeError, RecursionError):
+        said = None
+    if isinstance(said, list) and all(unit in PROGRAMS for unit in said):
+        return tuple(said)
+    return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
+
+
+_HEARTBEAT = struct.Struct(">QQ")
+_FRESH = 60
+"""Seconds after which a heartbeat says nothing (sind v0.11)."""
+
+
+def in_control(heartbeat: bytes, now: float) -> str:
+    """Return the short name of the controller that a heartbeat file names: two numbers, its time and a place in the pair.
+
+    Args:
+        now: Seconds since 1970.
+    """
+    if len(heartbeat) != _HEARTBEAT.size:
+        return ""
+    written, place = _HEARTBEAT.unpack(heartbeat)
+    pair = (names.CONTROLLER, names.BACKUP)
+    return pair[place] if place < len(pair) and abs(now - written) <= _FRESH else ""
+
+
+def _keys(files: Mapping[str, Entry] | None, munge: int | None) -> Mapping[str, int] | None:
+    """Return the modes of the keys that are there; None when no container could show them."""
+    if files is None or munge is None:
+        return None
+    found = {FILES["munge"].path: munge} if munge >= 0 else {}
+    for file in FILES.values():
+        entry = files.get(file.path)
+        if entry is not None and entry.kind == "file":
+            found[file.path] = entry.mode
+    return found
 
 
 def _or_none(future: "Future[T] | None") -> T | None:

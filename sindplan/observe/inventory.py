@@ -13,7 +13,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 
 T = TypeVar("T")
-VOLUME_KINDS = ("config", "munge", "data", "state", "home")
+VOLUME_KINDS = ("config", "munge", "data", "state", "home", "db")
 
 
 @frozen(kw_only=True)

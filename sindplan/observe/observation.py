@@ -13,6 +13,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, Member, MeshFacts, image_facts
 from sindplan.model.layout import COREDNS
+from sindplan.model.people import ids_of
 from sindplan.observe.gather import gather, pool, take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.probes import cached_probe
@@ -55,11 +56,15 @@ class Observation:
                 if short not in cluster.services:
                     unknown.add(cluster.address / "service" / short)
             if cluster.view is None:
-                unknown.add(cluster.address / "slurm")
+                unknown.add(cluster.address / "slurm/node")
+            if cluster.accounting is None:
+                # What was never made is missed all the same.
+                kinds = ("slurm/account/", "slurm/user/")
+                unknown |= {cluster.address / made for made in cluster.contents if made.startswith(kinds)}
             # Without any node the volumes cannot be looked into; what is wanted there is written, or found, then.
             if cluster.files is None and cluster.nodes:
                 unknown.add(cluster.address / "file")
-            if cluster.munge_key is None and cluster.nodes:
+            if cluster.keys is None and cluster.nodes:
                 unknown.add(cluster.address / "key")
         return unknown
 
@@ -103,6 +108,8 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
     found = inventory.clusters()[cluster.address]
     entry = (cluster.files or {}).get(NODES_FILE)
     lines = node_lines(entry.content.decode("utf-8", "replace")) if entry else {}
+    # All nodes of a cluster say the same of these.
+    marks = next((node.labels for node in cluster.nodes.values()), {})
     return ClusterFacts(
         owners=found.owners,
         # One that is not pinned is made anew, and may get another.
@@ -117,6 +124,8 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
             for short, container in cluster.nodes.items()
             if names.worker_index(short) is not None
         },
+        people=ids_of(marks.get(labels.USERS, ""), marks.get(labels.GROUPS, "")),
+        cvmfs=marks.get(labels.CVMFS, ""),
         host_keys={
             short: key
             for short, container in cluster.nodes.items()
@@ -127,6 +136,9 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
 
 
 def _busy(cluster: ClusterEvidence, short: str) -> bool:
+    if not cluster.managed:
+        # Whose jobs run there, only the people know who installed Slurm in it.
+        return False
     if cluster.view is None:
         return True
     state = cluster.view.nodes.get(short)

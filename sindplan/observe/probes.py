@@ -12,15 +12,26 @@ from sindplan.model.facts import image_facts
 
 PROBE_SECONDS = 60.0
 
-# One line of JSON, with what any Debian or Red Hat like image has to look with. Numbers and names only: nothing that is read
-# needs quoting.
+# One line of JSON, with what any Debian or Red Hat like image has to look with. Numbers, names and one path only: nothing that
+# is read needs quoting, since whatever has another character than these have is left out.
 _PROBE = """\
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/libexec
 words() { sed 's/.*/"&"/' | paste -sd, -; }
+numbers() {
+  awk -F: '$1 ~ /^[a-zA-Z0-9_.-]+$/ && $3 ~ /^[0-9]+$/ && !seen[$1]++ { printf "%s\\"%s\\":%d", sep, $1, $3; sep = "," }' "$1"
+}
+present() { for name in "$@"; do command -v "$name" > /dev/null && echo "$name"; done | words; }
 version=$(slurmctld -V 2> /dev/null | awk '{ print $2 }')
 plugins=$(find / -xdev -path '*/slurm*/*.so' -name '*_*.so' 2> /dev/null | sed 's|.*/||; s|[.]so$||' | sort -u | words)
 ids=$(awk -F: '$1 ~ /^(slurm|munge|mysql|slurmrestd)$/ { printf "%s\\"%s\\":[%d,%d]", sep, $1, $3, $4; sep = "," }' /etc/passwd)
-tools=$(for tool in dnsmasq sshd; do command -v "$tool" > /dev/null && echo "$tool"; done | words)
-printf '{"v":1,"slurm_version":"%s","plugins":[%s],"uids":{%s},"tools":[%s]}\\n' "$version" "$plugins" "$ids" "$tools"
+nss=$(find / -xdev -name 'libnss_slurm.so*' 2> /dev/null | head -n 1)
+db=$(mariadbd --help --verbose 2> /dev/null | awk '$1 == "datadir" && $2 ~ /^[a-zA-Z0-9_.\\/-]+$/ { print $2; exit }')
+test "$db" = / || db=${db%/}
+printf '{"v":1,"slurm_version":"%s","plugins":[%s],"uids":{%s}' "$version" "$plugins" "$ids"
+printf ',"users":{%s},"groups":{%s}' "$(numbers /etc/passwd)" "$(numbers /etc/group)"
+printf ',"tools":[%s]' "$(present dnsmasq sshd)"
+printf ',"daemons":[%s]' "$(present mariadbd munged sackd slurmctld slurmd slurmdbd slurmrestd sshd)"
+printf ',"nss_slurm":%s,"db_dir":"%s"}\\n' "$(test -n "$nss" && echo true || echo false)" "$db"
 """
 
 

@@ -1,6 +1,5 @@
 """Checks of what a plan would do: is there room, is everything there, is nothing in the way, is it ours."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 from attrs import frozen
@@ -13,13 +12,16 @@ from sindplan.kinds.volume import Volume
 from sindplan.model import names, network
 from sindplan.model.address import MESH
 from sindplan.model.kind import Operation
-from sindplan.model.layout import ClusterLayout, Layout
+from sindplan.model.layout import Layout
 from sindplan.model.units import spell_memory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation
 from sindplan.plan.plan import Plan
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.host import INOTIFY_PER_NODE, INOTIFY_WANTED, Machine
+from sindplan.preflight.images import check_images
+from sindplan.preflight.slurm_text import check_slurm_text
+from sindplan.slurm.enforcement import enforces_limits
 
 BRIDGE_ENDPOINTS = 1023
 """Containers that one Linux bridge takes."""
@@ -28,12 +30,17 @@ POOLS_NEARLY_FULL = 2
 
 @frozen(kw_only=True)
 class Case:
-    """What the checks look at."""
+    """What the checks look at.
+
+    Attributes:
+        plain_secrets: Where secrets stand in plain text.
+    """
 
     layout: Layout
     observation: Observation
     plan: Plan
     machine: Machine
+    plain_secrets: tuple[str, ...] = ()
 
     @property
     def inventory(self) -> Inventory:
@@ -126,21 +133,42 @@ def _images(case: Case) -> Iterator[Finding]:
             )
 
 
-def _one_slurm(case: Case) -> Iterator[Finding]:
-    for cluster in case.layout.clusters:
-        versions = Counter(node.facts.slurm_version for node in cluster.nodes if node.facts.probed)
-        if len(versions) > 1:
-            yield Finding(
-                "Slurm versions",
-                f"The images of {cluster.address} have different Slurm versions: {', '.join(sorted(versions))}.",
-                "Give all of its nodes one image.",
+def _what_images_have(case: Case) -> Iterator[Finding]:
+    yield from check_images(case.layout)
+
+
+def _what_slurm_is_told(case: Case) -> Iterator[Finding]:
+    yield from check_slurm_text(case.layout)
+
+
+def _secrets(case: Case) -> Iterator[Finding]:
+    for secret in case.plain_secrets:
+        yield warning(
+            "secret",
+            f"{secret} is in plain text in the state file.",
+            'Refer to it, as in storage_password = { env = "SINDPLAN_SECRET_STORAGE" }.',
+        )
+
+
+def _in_control(case: Case) -> Iterator[Finding]:
+    for cluster in case.observation.evidence.clusters:
+        first = cluster.nodes.get(names.CONTROLLER)
+        if cluster.in_control == names.BACKUP and first is not None:
+            yield warning(
+                "controllers",
+                f"The backup controller is in control of {cluster.address}; it gives control back when the first one is "
+                "started.",
             )
-        ids = {tuple(sorted(node.facts.ids.items())) for node in cluster.nodes if node.facts.probed}
-        if len(ids) > 1:
-            yield Finding(
-                "user ids",
-                f"The images of {cluster.address} give slurm or munge different user ids; they share volumes.",
-                "Give all of its nodes images with the same ids.",
+
+
+def _limits_are_enforced(case: Case) -> Iterator[Finding]:
+    for cluster in case.layout.clusters:
+        limited = sorted(name for name, account in cluster.declared.accounts.items() if account.limits)
+        if limited and not enforces_limits(cluster.declared):
+            yield warning(
+                "accounts",
+                f"{cluster.address} sets limits of accounts ({', '.join(limited)}), which nobody enforces.",
+                "Write AccountingStorageEnforce=limits (or safe) into slurm.main.",
             )
 
 
@@ -228,7 +256,7 @@ def _unasked(case: Case) -> Iterator[Finding]:
     """Slurm that cannot be asked: nobody can say then whether a worker that leaves is busy."""
     leaving = {change.address for change in case.plan.changes if change.operation is Operation.DELETE}
     for cluster in case.observation.evidence.clusters:
-        if cluster.view is not None:
+        if cluster.view is not None or not cluster.managed:
             continue
         running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
         busy = [short for short in running if cluster.address / "node" / short in leaving]
@@ -259,19 +287,14 @@ def _replacements(case: Case) -> Iterator[Finding]:
             )
 
 
-def privileges(clusters: tuple[ClusterLayout, ...]) -> tuple[str, ...]:
-    """Return what gives nodes more than their own, one sentence each."""
-    return tuple(
-        f"{cluster.address}: every node reads and writes the host's {cluster.declared.storage.host_path}"
-        for cluster in clusters
-        if cluster.declared.storage.host_path is not None
-    )
-
-
 _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _in_the_way,
     _images,
-    _one_slurm,
+    _what_images_have,
+    _what_slurm_is_told,
+    _secrets,
+    _in_control,
+    _limits_are_enforced,
     _host_room,
     _network_room,
     _inotify,

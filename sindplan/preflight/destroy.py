@@ -32,6 +32,9 @@ def check_destroy(evidence: Evidence, protected: Collection[Address], *, allow_j
 
 def _jobs(cluster: ClusterEvidence) -> str:
     """Say which jobs would be lost; empty when there are none."""
+    if not cluster.managed:
+        # Its Slurm, if it has one, is somebody's own: what runs there cannot be asked.
+        return ""
     if cluster.view is not None:
         jobs = [*cluster.view.running_jobs, *cluster.view.pending_jobs]
         return f"{cluster.address} has the jobs {', '.join(jobs)}; they would be lost." if jobs else ""

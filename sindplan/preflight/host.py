@@ -90,7 +90,8 @@ def _cgroup(info: EngineInfo, machine: Machine) -> Iterator[Finding]:
             f"The Docker Engine runs containers on cgroup v{info.cgroup_version}; systemd nodes need v2.",
             "Boot the host with systemd.unified_cgroup_hierarchy=1, or let tools/engine start a private engine.",
         )
-    elif machine.nsdelegate is False:
+    elif machine.nsdelegate is False and any((info.memory_limit, info.cpu_limit, info.cpuset, info.pids_limit)):
+        # An engine whose cgroup tree has no controllers has none to hand down, and nodes boot there all the same.
         yield Finding(
             "nsdelegate",
             "The host mounts cgroup2 without nsdelegate, so nodes could not hand controllers down.",

@@ -5,7 +5,7 @@ Removals and replacements come first. Equal changes of several workers are one b
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 from ClusterShell.RangeSet import RangeSet
@@ -35,6 +35,13 @@ _LEGEND = {
     Operation.CREATE: "create",
 }
 _NUMBERED = re.compile(r"\bworker-(0|[1-9][0-9]{0,8})\b")
+_TOLD = {
+    "declaration": "declaration = (what was applied last)",
+    "contents": "contents = (what was made in volumes and in Slurm)",
+}
+"""Fields that say to a reader only that they change."""
+_GIVEN = "subnet"
+_OTHERS = 0o077
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
 NO_CHANGES = "No changes. Your clusters match the declaration."
@@ -100,11 +107,14 @@ def _body(change: Change) -> Iterator[str]:
             return
         case _:
             for field in change.fields:
-                yield from _changed(field)
+                yield from _changed(change, field)
 
 
 def _created(resource: Resource) -> Iterator[str]:
     if (content := getattr(resource, "content", None)) is not None:
+        if _is_secret(resource):
+            yield from (f"+ {key} = (not shown)" for key in _keys(content))
+            return
         lines = escaped(content).splitlines()
         left_out = len(lines) - _SHOWN_LINES
         yield from (f"+ {line}" for line in lines[:_SHOWN_LINES])
@@ -112,20 +122,42 @@ def _created(resource: Resource) -> Iterator[str]:
             yield f"+ ({left_out} more lines)"
         return
     shown = [(name, getattr(resource, name)) for name in resource.SHOWN]
-    width = max((len(name) for name, _ in shown), default=0)
-    for name, value in shown:
-        if value is not None:
-            text = "(known after apply)" if value == "" else _value(name, value)
-            yield f"+ {name:<{width}} = {text}"
+    # What the engine decides is empty until it has.
+    said = [(name, value) for name, value in shown if value not in (None, (), {}) and (value or name == _GIVEN)]
+    width = max((len(name) for name, _ in said), default=0)
+    for name, value in said:
+        yield f"+ {name:<{width}} = {_value(name, value) if value else '(known after apply)'}"
 
 
-def _changed(field: FieldChange) -> Iterator[str]:
-    if field.name == "content":
+def _is_secret(resource: Resource) -> bool:
+    """Say whether a file is closed to all but its owner: what it says is not shown, only what it speaks of."""
+    mode = getattr(resource, "mode", None)
+    return mode is not None and not mode & _OTHERS
+
+
+def _keys(content: str) -> list[str]:
+    """Return the keys of the parameters in a file, each once, in order."""
+    pairs = [line.partition("=") for line in escaped(content).splitlines() if not line.lstrip().startswith("#")]
+    return [*dict.fromkeys(key.strip() for key, equals, _ in pairs if equals)]
+
+
+def _changed(change: Change, field: FieldChange) -> Iterator[str]:
+    if field.name == "content" and _is_secret(change.resource):
+        lines = difflib.ndiff(str(field.before).splitlines(), str(field.after).splitlines())
+        touched = "\n".join(line[2:] for line in lines if line[:1] in "+-")
+        yield from (f"~ {key} = (not shown)" for key in _keys(touched))
+    elif field.name == "content":
         yield from diff(str(field.before), str(field.after))
-    elif field.name == "declaration":
-        yield "~ declaration = (what was applied last)"
+    elif field.name in _TOLD:
+        yield f"~ {_TOLD[field.name]}"
     elif field.name == "config":
-        yield "~ configuration changed: scontrol reconfigure"
+        how = "scontrol reconfigure" if change.address.name == "slurmctld" else "restart"
+        yield f"~ configuration changed: {how}"
+    elif isinstance(field.before, Mapping) and isinstance(field.after, Mapping):
+        for key in sorted({*field.before, *field.after}, key=str):
+            before, after = field.before.get(key), field.after.get(key)
+            if before != after:
+                yield f"~ {field.name}.{escaped(str(key))} = {_value('', before)} -> {_value('', after)}"
     else:
         yield f"~ {field.name} = {_value(field.name, field.before)} -> {_value(field.name, field.after)}"
 
@@ -139,15 +171,24 @@ def diff(before: str, after: str) -> Iterator[str]:
 
 
 def _value(name: str, value: object) -> str:
-    if value is None:
-        return "null"
-    if name == "memory" and isinstance(value, int):
-        return f'"{spell_memory(value)}"'
-    if name == "mode" and isinstance(value, int):
-        return f"{value:04o}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return escaped(str(value)) if isinstance(value, int) else f'"{escaped(str(value))}"'
+    text = f'"{escaped(str(value))}"'
+    match value:
+        case None:
+            text = "null"
+        case bool():
+            text = "true" if value else "false"
+        case int() if name == "memory":
+            text = f'"{spell_memory(value)}"'
+        case int() if name == "mode":
+            text = f"{value:04o}"
+        case int():
+            text = str(value)
+        case Mapping():
+            pairs = [f"{escaped(str(key))} = {_value('', inner)}" for key, inner in value.items()]
+            text = f"{{ {', '.join(pairs)} }}"
+        case tuple():
+            text = f"[{', '.join(_value('', item) for item in value)}]"
+    return text
 
 
 def escaped(text: str) -> str:

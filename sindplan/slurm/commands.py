@@ -14,11 +14,25 @@ from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, Executed
 from sindplan.errors import Conflict, EngineError, EngineTimeout, NodeFailed, NotFound
 from sindplan.model.boot import BOOTING
+from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
+from sindplan.slurm.accounting_commands import (
+    AWAIT,
+    OPERATE,
+    REFUSED,
+    VIEW,
+    check,
+    check_removals,
+    encoded,
+    operations,
+    refusal,
+)
 from sindplan.slurm.diagnose import diagnose
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 
 _ASK = 10.0
 """Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
+_ACCOUNTING = 120.0
+"""Seconds that a batch of accounts may take: sind's limit."""
 _SEPARATOR = "--"
 _NEW = ".sindplan-new"
 
@@ -38,7 +52,15 @@ squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|
 _JOIN = """\
 wanted=$1
 nodes=$2
-until scontrol ping 2> /dev/null | grep -q UP; do sleep 0.1; done
+# Not by ping: that waits for a standby, which answers nobody in its first seconds.
+# It notifies that it is ready before it has read all of its files, so it may still give up.
+until sinfo -h > /dev/null 2>&1; do
+    if systemctl is-failed -q slurmctld; then
+        echo 'it gave up' >&2
+        exit 1
+    fi
+    sleep 0.1
+done
 until [ "$wanted" -eq 0 ] || [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
     awk '$2 !~ /^(down|unk|inval|fail|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
 do sleep 0.1; done
@@ -153,6 +175,34 @@ class SlurmCommands:
         pairs = [word for name, address in addresses.items() for word in (name, address)]
         self._wait(relay, _RESOLVED, pairs, timeout, "the realm's DNS server does not answer with the new records", ())
 
+    def accounting(self, controller: str) -> AccountingView | None:
+        """Ask sacctmgr."""
+        try:
+            done = self._run(controller, VIEW, (), _ASK)
+        except EngineError:
+            return None
+        return parse_accounting(done.out) if done.code == 0 else None
+
+    def change_accounting(self, controller: str, change: AccountingChange) -> None:
+        """Ask sacctmgr what is there, and tell it what shall be."""
+        began = time.monotonic()
+        what = "slurmdbd does not answer, or does not know the cluster,"
+        view = parse_accounting(self._wait(controller, AWAIT, (), _ACCOUNTING, what, ("slurmctld",)).out)
+        if view is None:
+            raise self._failure(controller, "sacctmgr says nothing of the cluster", ("slurmctld",))
+        check_removals(view, change.gone)
+        told = operations(view, change)
+        if not told:
+            return
+        left = max(_ASK, _ACCOUNTING - (time.monotonic() - began))
+        try:
+            done = self._run(controller, OPERATE, encoded(told), left)
+        except EngineTimeout:
+            raise self._failure(controller, f"sacctmgr did not finish within {left:.0f} seconds", ()) from None
+        if done.code == REFUSED:
+            raise NodeFailed(f"{self._name(controller)}: {refusal(done.err)}")
+        check(parse_accounting(done.out) if done.code == 0 else None, change, done.err)
+
     def _update(self, controller: str, nodes: Sequence[str], *settings: str) -> None:
         done = self._run(controller, 'exec scontrol update "$@"', [f"nodename={','.join(nodes)}", *settings], _ASK)
         # Resuming a node that is in service, and draining one that Slurm forgot, are errors to scontrol and no harm.
@@ -164,7 +214,7 @@ class SlurmCommands:
 
     def _wait(
         self, node: str, script: str, arguments: Sequence[str], timeout: float, failure: str, units: Sequence[str]
-    ) -> None:
+    ) -> Executed:
         try:
             done = self._run(node, script, arguments, timeout)
         except EngineTimeout:
@@ -175,6 +225,7 @@ class SlurmCommands:
         if done.code != 0:
             last = "".join(f": {line}" for line in done.err.strip().splitlines()[-1:])
             raise self._failure(node, failure + last, units)
+        return done
 
     def _failure(self, node: str, what: str, units: Sequence[str]) -> NodeFailed:
         return NodeFailed(f"{self._name(node)}: {what}.", diagnose(self.engine, node, units))

@@ -9,6 +9,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from sindplan.engine.records import Entry
+from sindplan.slurm.accounting import AccountingChange, AccountingView
 
 DRAIN_REASON = "sindplan: leaving"
 """Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
@@ -19,6 +20,10 @@ PROGRAMS = {
     "sshd.service": "sshd",
     "slurmctld.service": "slurmctld",
     "slurmd.service": "slurmd",
+    "mariadb.service": "mariadbd",
+    "slurmdbd.service": "slurmdbd",
+    "slurmrestd.service": "slurmrestd",
+    "sackd.service": "sackd",
 }
 """The daemon of each systemd unit, as the kernel names its process."""
 
@@ -103,3 +108,13 @@ class Slurm(Protocol):
 
     def wait_resolved(self, relay: str, addresses: Mapping[str, str], timeout: float) -> None:
         """Wait until names resolve to their addresses as seen from the relay. Raises `NodeFailed`."""
+
+    def accounting(self, controller: str) -> AccountingView | None:
+        """Return what slurmdbd says of the controller's cluster, or None when it could not be asked: one command."""
+
+    def change_accounting(self, controller: str, change: AccountingChange) -> None:
+        """Bring accounts and users about; what is so already is success.
+
+        Waits until slurmdbd answers and knows the cluster, two minutes at most. Raises `NodeFailed` with sacctmgr's words when
+        it refuses, and when an account that shall go still holds what others put there.
+        """

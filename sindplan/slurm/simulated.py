@@ -9,7 +9,10 @@ from sindplan.engine.records import Container, Entry
 from sindplan.errors import NodeFailed
 from sindplan.model.boot import BOOTING
 from sindplan.model.corefile import records_of
+from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
+from sindplan.slurm.accounting_commands import check, check_removals, in_one_line, operations
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
+from sindplan.slurm.simulated_accounting import Refused, rendered
 from sindplan.slurm.simulated_machine import SlurmMachine
 
 
@@ -123,6 +126,27 @@ class SimulatedSlurm:
         wrong = [name for name, address in addresses.items() if records.get(name) != address]
         if wrong:
             raise NodeFailed(f"the DNS server does not answer for {', '.join(wrong)}")
+
+    def accounting(self, controller: str) -> AccountingView | None:
+        """Ask the database of the cluster, if it is served."""
+        volume = self.machine.database(self._reach(controller))
+        if volume is None:
+            return None
+        return parse_accounting(rendered(self.machine.accounting.on(volume).view(volume.name)))
+
+    def change_accounting(self, controller: str, change: AccountingChange) -> None:
+        """Tell the database what the real sacctmgr is told."""
+        container = self._reach(controller)
+        volume, view = self.machine.database(container), self.accounting(controller)
+        if volume is None or view is None:
+            raise NodeFailed(f"{container.name}: slurmdbd does not answer, or does not know the cluster")
+        check_removals(view, change.gone)
+        for operation in operations(view, change):
+            try:
+                self.machine.accounting.on(volume).run(operation)
+            except Refused as refused:
+                raise NodeFailed(f"{container.name}: sacctmgr refused: {in_one_line(str(refused))}") from None
+        check(self.accounting(controller), change)
 
     def _start(self, container: Container, units: Sequence[str]) -> None:
         for unit in units:

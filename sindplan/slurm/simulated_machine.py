@@ -9,23 +9,23 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from sindplan.engine.records import Container, Executed
+from sindplan.engine.records import Container, Executed, Volume
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.model.boot import BOOTING
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
 from sindplan.slurm.port import PROGRAMS
+from sindplan.slurm.simulated_accounting import SimulatedAccounting
+from sindplan.slurm.simulated_daemons import MUNGE_KEY, SLURM_KEY, by_slurm_key, can_start
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
-_MUNGE = "/etc/munge/munge.key"
-_HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
-_KEY_MODE = 0o400
-_HOST_KEY_MODE = 0o600
-_DAEMONS = ("slurmctld", "slurmd")
+_UNITS = "/etc/systemd/system"
+# In the order in which a boot starts them.
+_DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
 
 @define
 class _Node:
-    """What runs in a node: active units, and the munge key that munged has read."""
+    """What runs in a node: active units, and the key that its daemons have read."""
 
     units: set[str] = field(factory=set)
     key: bytes = b""
@@ -54,6 +54,7 @@ class SlurmMachine:
 
     broken: set[str] = field(factory=set)
     jobs: dict[str, Job] = field(factory=dict)
+    accounting: SimulatedAccounting = field(factory=SimulatedAccounting)
     reconfigured: int = 0
     _engine: SimulatedEngine | None = field(default=None, init=False)
     _nodes: dict[str, _Node] = field(factory=dict, init=False)
@@ -76,12 +77,10 @@ class SlurmMachine:
             return None
         if container.name in self.broken:
             return 255
-        units = {"munge.service", "sshd.service"}
-        units |= {f"{d}.service" for d in _DAEMONS if self._linked(container, d)}
+        masked = self.engine.has_file(container.id, f"{_UNITS}/munge.service")
         self._nodes[container.id] = _Node()
-        # munged before the daemons that need it.
-        for unit in sorted(units):
-            self.start_unit(container, unit)
+        for name in (*(() if masked else ("munge",)), "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
+            self.start_unit(container, f"{name}.service")
         return None
 
     def stopped(self, container: Container) -> int | None:
@@ -105,10 +104,12 @@ class SlurmMachine:
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
         node = self._nodes[container.id]
-        if self._startable(container, node, unit):
+        if can_start(self, container, node.units, unit):
             node.units.add(unit)
         if unit == "munge.service" and unit in node.units:
-            node.key = self.engine.read(container.id, _MUNGE) or b""
+            node.key = self.engine.read(container.id, MUNGE_KEY) or b""
+        elif unit in node.units and by_slurm_key(self, container):
+            node.key = self.engine.read(container.id, SLURM_KEY) or b""
         if unit == "slurmctld.service" and unit in node.units:
             self.read_configuration(container)
 
@@ -124,7 +125,7 @@ class SlurmMachine:
     def read_configuration(self, container: Container) -> None:
         """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
         known = self.controller(container)
-        lines = node_lines(self._text(container, NODES_FILE))
+        lines = node_lines(self.text(container, NODES_FILE))
         known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
 
@@ -135,7 +136,7 @@ class SlurmMachine:
     def state_of(self, controller: Container, name: str) -> str:
         """Return a node's state as slurmctld sees it."""
         known = self.controller(controller)
-        node = self._find(controller, name)
+        node = self.neighbour(controller, name)
         usable = (
             node is not None
             and node.state == "running"
@@ -177,6 +178,7 @@ class SlurmMachine:
                 for volume, known in self._controllers.items()
                 if any(found.name == volume for found in self.engine.volumes())
             },
+            self.accounting.memory(volume for volume in self.engine.volumes() if volume.name.endswith("-db")),
         )
 
     def _is_node(self, container: Container) -> bool:
@@ -185,31 +187,27 @@ class SlurmMachine:
     def _linked(self, container: Container, daemon: str) -> bool:
         return self.engine.has_file(container.id, f"{_WANTS}/{daemon}.service")
 
-    def _startable(self, container: Container, node: _Node, unit: str) -> bool:
-        match unit:
-            case "munge.service":
-                key = self.engine.get_files(container.id, _MUNGE).get(_MUNGE)
-                return key is not None and key.mode == _KEY_MODE and key.uid != 0 and bool(key.content)
-            case "sshd.service":
-                key = self.engine.get_files(container.id, _HOST_KEY).get(_HOST_KEY)
-                return key is not None and key.mode == _HOST_KEY_MODE
-            case "slurmctld.service":
-                return "munge.service" in node.units and "ClusterName=" in self._text(container, "slurm.conf")
-            case "slurmd.service":
-                lines = node_lines(self._text(container, NODES_FILE))
-                return "munge.service" in node.units and container.spec.hostname in lines
-            case _:
-                return True
+    def text(self, container: Container, name: str) -> str:
+        """Return a file of /etc/slurm; empty when there is none."""
+        return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode("utf-8", "replace")
 
-    def _text(self, container: Container, name: str) -> str:
-        return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode()
-
-    def _find(self, controller: Container, name: str) -> Container | None:
+    def neighbour(self, container: Container, short: str) -> Container | None:
+        """Return the node of that short name in the cluster of a container: it shares its config volume."""
         for summary in self.engine.containers():
             found = self.engine.inspect_container(summary.id)
-            if found and found.spec.hostname == name and _config_volume(found) == _config_volume(controller):
+            if found and found.spec.hostname == short and _config_volume(found) == _config_volume(container):
                 return found
         return None
+
+    def database(self, controller: Container) -> Volume | None:
+        """Return the volume of the database that a controller's commands reach; None when nobody serves it."""
+        node = self.neighbour(controller, "db")
+        if node is None or not self.active(node, "slurmdbd.service"):
+            return None
+        if not self.active(controller, "slurmctld.service"):
+            return None
+        name = next((mount.source for mount in node.spec.mounts if mount.target == "/var/lib/mysql"), "")
+        return next((volume for volume in self.engine.volumes() if volume.name == name), None)
 
 
 def _config_volume(container: Container) -> str:

@@ -1,12 +1,41 @@
-"""Bounds and spellings that the rules and the JSON Schema share, by class and field of the grammar."""
+"""Bounds, choices and spellings by class and field of the grammar: the tables that rules and JSON Schema share."""
 
-import re
 from collections.abc import Mapping
 from typing import TypeVar
 
 from attrs import frozen
 
-from sindplan.model.declaration import Cluster, Declaration, Group, Mesh, NodeOptions, Realm, User, WorkerGroup
+from sindplan.model.declaration import (
+    Cluster,
+    Database,
+    Declaration,
+    Group,
+    Mesh,
+    NodeOptions,
+    Partition,
+    Realm,
+    SecretReference,
+    User,
+    WorkerGroup,
+)
+from sindplan.model.people import FIRST_ID, NEVER_ASSIGNED
+from sindplan.statefile.spellings import (
+    ACCOUNT,
+    FEATURE,
+    GRES,
+    GROUP,
+    IMAGE,
+    LABEL,
+    OWNER,
+    PARAMETER,
+    PARTITION,
+    PASSWORD,
+    PERSON,
+    SECRET_VARIABLE,
+    TIME,
+    VALUE,
+    Spelling,
+)
 
 LARGEST_WORKER = 65000
 """Highest worker index, and most workers of a cluster; Slurm itself ends at 65536 nodes."""
@@ -19,32 +48,29 @@ T = TypeVar("T")
 
 @frozen
 class Range:
-    """The whole numbers from `low` to `high`, both included."""
+    """The whole numbers from `low` to `high`, both included, but not those of `never`."""
 
     low: int
     high: int
+    never: tuple[int, ...] = ()
+
+    def holds(self, number: int) -> bool:
+        """Say whether a number is one of them."""
+        return self.low <= number <= self.high and number not in self.never
+
+    @property
+    def rule(self) -> str:
+        """The same for people, as a full sentence."""
+        but = f", but not {' or '.join(map(str, self.never))}" if self.never else ""
+        return f"Write a whole number from {self.low} to {self.high}{but}."
 
 
 @frozen
-class Spelling:
-    """How a string must look.
+class Choice:
+    """A few words, one of which something is, and what such a word is called."""
 
-    Attributes:
-        pattern: A regular expression for the whole string, in the part of the language that JSON Schema shares.
-        rule: The same for people, as a full sentence.
-        noun: What such a string is.
-        longest: Most characters, where the pattern does not say.
-    """
-
-    pattern: str
-    rule: str
-    noun: str = "a name"
-    longest: int | None = None
-
-    def fits(self, text: str) -> bool:
-        """Say whether a text is spelled so."""
-        is_short = self.longest is None or len(text) <= self.longest
-        return is_short and re.fullmatch(self.pattern, text) is not None
+    noun: str
+    words: tuple[str, ...]
 
 
 def at(table: Mapping[Place, T], owner: type, field: str) -> T | None:
@@ -52,67 +78,52 @@ def at(table: Mapping[Place, T], owner: type, field: str) -> T | None:
     return next((table[base, field] for base in owner.__mro__ if (base, field) in table), None)
 
 
-_LABEL = Spelling(
-    "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?",
-    "A name of a realm or cluster is 1 to 63 of a-z, 0-9 and hyphens, with no hyphen at either end.",
-)
-_GROUP = Spelling("[a-z][a-z0-9-]{0,62}", "A group's name is 1 to 63 of a-z, 0-9 and hyphens, beginning with a letter.")
-_PARTITION = Spelling(_GROUP.pattern, _GROUP.rule.replace("group", "partition"))
-_PERSON = Spelling(
-    "[a-z_][a-z0-9_-]{0,31}",
-    "A name of a user or group is 1 to 32 of a-z, 0-9, underscores and hyphens, beginning with a letter or underscore.",
-)
-_ACCOUNT = Spelling(
-    "[a-z0-9_][a-z0-9_-]{0,63}",
-    "An account's name is 1 to 64 of a-z, 0-9, underscores and hyphens, beginning with no hyphen.",
-)
-
-_HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
-_COMPONENT = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
-IMAGE = Spelling(
-    # github.com/distribution/reference, written out: host and port, path, tag, digest.
-    rf"(?:{_HOST}(?::[0-9]+)?/)?{_COMPONENT}(?:/{_COMPONENT})*"
-    r"(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?"
-    r"(?:@[a-zA-Z][a-zA-Z0-9]*(?:[+._-][a-zA-Z][a-zA-Z0-9]*)*:[0-9a-fA-F]{32,})?",
-    'An image is written as Docker does: "name:tag", "registry:5000/path/name:tag" or "name@sha256:…", in lower case.',
-    noun="an image reference",
-    # More than any reference that Docker takes: a name of 255, a tag of 128, a digest.
-    longest=512,
-)
-
-MEMORY = Spelling(
-    "[0-9]+(?:\\.[0-9]+)? ?(?:[kmgtpKMGTP][iI]?[bB]?|[bB])?",
-    'A size is a number and a unit, such as "512m", "1.5g" or "2GiB".',
-)
-TMP_SIZE = Spelling("[0-9]+[kmgtpeKMGTPE%]?", 'Write digits and k, m, g, t or %, such as "256m" or "10%".')
-DURATION = Spelling(
-    "(?:[0-9]+h(?:[0-9]+m)?(?:[0-9]+s)?|[0-9]+m(?:[0-9]+s)?|[0-9]+s)",
-    'A duration is hours, minutes and seconds, such as "90s", "10m" or "1h30m".',
-)
-UNIT_MAX = 64
-"""Characters of a size or duration: longer ones are no number that anybody means."""
-
 SPELLINGS: Mapping[Place, Spelling] = {
-    (Declaration, "name"): Spelling(
-        "[a-z0-9][a-z0-9-]{0,62}", "The name is 1 to 63 of a-z, 0-9 and hyphens, beginning with no hyphen."
-    ),
+    (Declaration, "name"): OWNER,
     (Mesh, "dns_image"): IMAGE,
     (Mesh, "relay_image"): IMAGE,
     (Cluster, "image"): IMAGE,
     (NodeOptions, "image"): IMAGE,
+    (WorkerGroup, "gres"): GRES,
+    (Partition, "max_time"): TIME,
+    (Database, "storage_password"): PASSWORD,
+    (SecretReference, "env"): SECRET_VARIABLE,
 }
+
+ITEMS: Mapping[Place, Spelling] = {
+    (WorkerGroup, "features"): FEATURE,
+    (Partition, "options"): VALUE,
+}
+"""How each item of an array, or each value of a table by name, must look."""
+
+CAPABILITIES = (
+    *("ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN"),
+    *("DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE"),
+    *("LINUX_IMMUTABLE", "MAC_ADMIN", "MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST"),
+    *("NET_RAW", "PERFMON", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYSLOG", "SYS_ADMIN", "SYS_BOOT"),
+    *("SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME"),
+    *("SYS_TTY_CONFIG", "WAKE_ALARM"),
+)
+"""Linux's capabilities (linux/capability.h) as Docker names them, and its word for all of them."""
+
+CHOICES: Mapping[Place, Choice] = {
+    (NodeOptions, "cap_add"): Choice("Capability", CAPABILITIES),
+    (NodeOptions, "cap_drop"): Choice("Capability", CAPABILITIES),
+}
+"""What each item of an array can be."""
 
 NAMES: Mapping[Place, Spelling] = {
-    (Declaration, "realms"): _LABEL,
-    (Realm, "clusters"): _LABEL,
-    (Cluster, "workers"): _GROUP,
-    (Cluster, "partitions"): _PARTITION,
-    (Cluster, "users"): _PERSON,
-    (Cluster, "groups"): _PERSON,
-    (Cluster, "accounts"): _ACCOUNT,
+    (Declaration, "realms"): LABEL,
+    (Realm, "clusters"): LABEL,
+    (Cluster, "workers"): GROUP,
+    (Cluster, "partitions"): PARTITION,
+    (Cluster, "users"): PERSON,
+    (Cluster, "groups"): PERSON,
+    (Cluster, "accounts"): ACCOUNT,
+    (Partition, "options"): PARAMETER,
 }
 
-_IDS = Range(1000, 2**31 - 1)
+_IDS = Range(FIRST_ID, 2**31 - 1, tuple(sorted(NEVER_ASSIGNED)))
 
 RANGES: Mapping[Place, Range] = {
     (NodeOptions, "cpus"): Range(1, 65000),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, 
 
 import attrs
 
+from sindplan.model.declaration import SecretReference
 from sindplan.model.units import Bytes, Seconds, TmpfsSize, parse_duration, parse_memory, parse_tmpfs_size
-from sindplan.statefile.bounds import DURATION, MEMORY, TMP_SIZE, UNIT_MAX, Spelling
+from sindplan.statefile.spellings import DURATION, MEMORY, TMP_SIZE, UNIT_MAX, Spelling
 from sindplan.statefile.wording import listed, quoted, sentence, shown
 
 if TYPE_CHECKING:
@@ -78,10 +79,12 @@ def exact_converter() -> "Converter":
             (only,) = members.values()
             return lambda value, _: converter.structure(value, only)
         phrase = listed((_PHRASES[kind] for kind in members), "or")
+        is_secret = SecretReference in members.values()
 
         def hook(value: object, _: Target) -> object:
             if type(value) not in members:
-                raise Mismatch(f"This must be {phrase}, not {shown(value)}.")
+                # A password that lacks its quotes is a number to TOML.
+                raise Mismatch(f"This must be {phrase}{'' if is_secret else f', not {shown(value)}'}.")
             return converter.structure(value, members[type(value)])
 
         return hook

@@ -49,7 +49,7 @@ def find_files(paths: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Problem, 
         try:
             found = _files_of(path)
         except (OSError, ValueError) as error:
-            problems.append(Problem(path, 0, "", f"It cannot be read: {_reason(error)}."))
+            problems.append(Problem(path, 0, "", f"It cannot be read: {reason(error)}."))
             continue
         if not found:
             problems.append(Problem(path, 0, "", "The folder holds no *.toml.", "Only files directly in it are read."))
@@ -85,19 +85,25 @@ def load(file: Path) -> Document | Problem:
 
 def _content(file: Path) -> bytes:
     try:
-        # Asked before opening, which alone may block or do something: pipes, terminals, tapes.
-        _demand_regular(file.stat().st_mode)
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as stream:
-            _demand_regular(os.fstat(descriptor).st_mode)
-            data = stream.read(LARGEST_FILE + 1)
+        data = read_at_most(file, LARGEST_FILE)
     except FileNotFoundError as error:
         raise _Unreadable(0, "There is no such file.", "`sindplan init` writes a first one.") from error
     except (OSError, ValueError) as error:
-        raise _Unreadable(0, f"It cannot be read: {_reason(error)}.") from error
-    if len(data) > LARGEST_FILE:
+        raise _Unreadable(0, f"It cannot be read: {reason(error)}.") from error
+    if data is None:
         raise _Unreadable(0, f"It is larger than {LARGEST_FILE // 1024**2} MiB.", "Split it: -f takes several files.")
     return data
+
+
+def read_at_most(file: Path, size: int) -> bytes | None:
+    """Return what is in a regular file, or None when it is larger. Raises OSError, or ValueError with a clause."""
+    # Asked before opening, which alone may block or do something: pipes, terminals, tapes.
+    _demand_regular(file.stat().st_mode)
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        _demand_regular(os.fstat(descriptor).st_mode)
+        data = stream.read(size + 1)
+    return None if len(data) > size else data
 
 
 def _demand_regular(mode: int) -> None:
@@ -105,7 +111,8 @@ def _demand_regular(mode: int) -> None:
         raise ValueError("it is not a regular file")
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return why something cannot be read, as a clause."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return plain(text[:1].lower() + text[1:])
 

@@ -10,14 +10,15 @@ from sindplan.errors import DeclarationInvalid, Problem
 from sindplan.model.declaration import Cluster, Declaration, Realm
 from sindplan.statefile.across import problems_across
 from sindplan.statefile.files import find_files, load
+from sindplan.statefile.seccomp import with_profiles
 from sindplan.statefile.source import Source
 
 
 def read(paths: Sequence[Path]) -> Declaration:
     """Return the declaration in state files; a folder stands for all `*.toml` directly in it.
 
-    A relative `host_path` comes back absolute, seen from its file's folder. Raises DeclarationInvalid with every
-    problem of every file.
+    A relative `host_path` comes back absolute, seen from its file's folder, and a seccomp profile in full. Raises
+    DeclarationInvalid with every problem of every file.
     """
     files, problems = find_files(paths)
     documents = [load(file) for file in files]
@@ -28,6 +29,8 @@ def read(paths: Sequence[Path]) -> Declaration:
         *(source.problem(fault) for source in sources for fault in source.faults()),
         *problems_across(sources),
     ]
+    sources, unread = with_profiles(sources)
+    found += unread
     if not found and not sources:
         found.append(Problem(Path(), 0, "", "There is no state file to read.", "`sindplan init` writes a first one."))
     if found:

@@ -40,6 +40,7 @@ _TABLES: tuple[tuple[str, type], ...] = (
     ("`[….groups.NAME]`", declaration.Group),
     ("`[….accounts.NAME]`", declaration.Account),
     ("`[….db]`", declaration.Database),
+    ("`….db.storage_password`", declaration.SecretReference),
     ("`[….api]`", declaration.Api),
     ("`[….slurm]`", declaration.Slurm),
 )

@@ -11,25 +11,19 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import attrs
 
-from sindplan.model.declaration import Declaration, WorkerGroup
+from sindplan.model.declaration import Declaration, SecretReference, WorkerGroup
 from sindplan.model.units import Bytes, Seconds, TmpfsSize
-from sindplan.statefile.bounds import (
-    DURATION,
-    MEMORY,
-    NAMES,
-    RANGES,
-    SPELLINGS,
-    TMP_SIZE,
-    UNIT_MAX,
-    Spelling,
-    at,
-)
+from sindplan.statefile.bounds import CHOICES, ITEMS, NAMES, RANGES, SPELLINGS, at
+from sindplan.statefile.spellings import DURATION, MEMORY, TMP_SIZE, UNIT_MAX, Spelling
 
 Schema = dict[str, Any]
 
 FILE_NAME = "state.schema.json"
 
-_ALSO: Mapping[type, Schema] = {WorkerGroup: {"not": {"required": ["count", "nodes"]}}}
+_ALSO: Mapping[type, Schema] = {
+    WorkerGroup: {"not": {"required": ["count", "nodes"]}},
+    SecretReference: {"minProperties": 1, "maxProperties": 1},
+}
 """What holds between keys and JSON Schema says in a line."""
 
 
@@ -37,7 +31,7 @@ def state_schema() -> Schema:
     """Return the JSON Schema of a state file."""
     classes: dict[str, type] = {}
     top = _table(Declaration, classes)
-    definitions: Schema = {}
+    definitions: Schema = {choice.noun: {"enum": list(choice.words)} for choice in CHOICES.values()}
     # Making one definition can name further classes.
     while missing := sorted(classes.keys() - definitions.keys()):
         definitions |= {name: _table(classes[name], classes) for name in missing}
@@ -73,17 +67,28 @@ def _property(owner: type, field: "attrs.Attribute[Any]", classes: dict[str, typ
     waits = f" Not built yet: {later}." if later else ""
     schema = {"description": f"{about}{waits}", **_value(field.type, classes)}
     names = NAMES.get((owner, field.name))
-    spelling = at(SPELLINGS, owner, field.name)
-    bounds = at(RANGES, owner, field.name)
+    spelling, items = at(SPELLINGS, owner, field.name), at(ITEMS, owner, field.name)
+    bounds, choices = at(RANGES, owner, field.name), at(CHOICES, owner, field.name)
     if names is not None:
         schema["propertyNames"] = {"pattern": _whole(names.pattern)}
     if spelling is not None:
-        schema["pattern"] = _whole(spelling.pattern)
-    if spelling is not None and spelling.longest is not None:
-        schema["maxLength"] = spelling.longest
+        schema |= _spelled(spelling)
+    if items is not None:
+        # Of an array its items, of a table by name its values.
+        inner = "items" if schema["type"] == "array" else "additionalProperties"
+        schema[inner] = {**schema[inner], **_spelled(items)}
+    if choices is not None:
+        schema["items"] = {"$ref": f"#/$defs/{choices.noun}"}
     if bounds is not None:
         schema |= {"minimum": bounds.low, "maximum": bounds.high}
+    if bounds is not None and bounds.never:
+        schema["not"] = {"enum": list(bounds.never)}
     return schema
+
+
+def _spelled(spelling: Spelling) -> Schema:
+    longest = {} if spelling.longest is None else {"maxLength": spelling.longest}
+    return {"pattern": _whole(spelling.pattern), **longest}
 
 
 def _value(kind: object, classes: dict[str, type]) -> Schema:

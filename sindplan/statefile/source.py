@@ -8,7 +8,8 @@ from attrs import frozen
 
 from sindplan.errors import Problem
 from sindplan.model.declaration import Cluster, Declaration
-from sindplan.statefile.clusters import Context, faults_of_cluster
+from sindplan.statefile.clusters import faults_of_cluster
+from sindplan.statefile.context import Context
 from sindplan.statefile.fault import Fault
 from sindplan.statefile.fields import faults_of_fields
 from sindplan.statefile.files import Document
@@ -67,7 +68,14 @@ class Source:
             dropped[key[:_CLUSTER_DEPTH]].add(key)
         for realm, name, cluster in clusters_of(self.declaration):
             path = cluster_path(realm, name)
-            yield from faults_of_cluster(Context(name, cluster, path, frozenset(dropped[path])))
+            yield from faults_of_cluster(Context(name, cluster, path, frozenset(dropped[path]), self._said_in(path)))
+
+    def _said_in(self, path: KeyPath) -> frozenset[str]:
+        """Return the keys of a table that stand in the file and fit the grammar."""
+        table: Any = self.document.content
+        for key in path:
+            table = table[key]
+        return frozenset(key for key in table if (*path, key) not in self.structured.dropped)
 
 
 def clusters_of(declaration: Declaration) -> Iterator[tuple[str, str, Cluster]]:

@@ -51,9 +51,14 @@ def structure(content: Mapping[str, Any]) -> Structured:
     except BaseValidationError as error:
         leaves = tuple(_leaves(error, ()))
     dropped = frozenset(leaf.dropped for leaf in leaves)
-    around = frozenset(path[:depth] for path in dropped for depth in range(len(path)))
-    rest = {**STAND_INS, **_without(content, (), dropped, around)}
-    return Structured(converter.structure(rest, Declaration), tuple(leaf.fault for leaf in leaves), dropped)
+    while True:
+        around = frozenset(path[:depth] for path in dropped for depth in range(len(path)))
+        rest = {**STAND_INS, **_without(content, (), dropped, around)}
+        try:
+            return Structured(converter.structure(rest, Declaration), tuple(leaf.fault for leaf in leaves), dropped)
+        except BaseValidationError as error:
+            # A table that lost a key which it needs goes with it.
+            dropped |= {leaf.dropped for leaf in _leaves(error, ())}
 
 
 def _without(

@@ -3,15 +3,17 @@
 import ipaddress
 import posixpath
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from sindplan import __version__
-from sindplan.model.declaration import Cluster, NodeOptions, Storage, WorkerGroup
+from sindplan.model.declaration import Cluster, NodeOptions, SecretReference, Storage, WorkerGroup
 from sindplan.model.units import Seconds, TmpfsSize
 from sindplan.statefile.bounds import Place
+from sindplan.statefile.fault import Said, Says
 from sindplan.statefile.node_set import worker_indexes
-from sindplan.statefile.wording import quoted, sentence
+from sindplan.statefile.privileges import capability_fault, device_fault, security_option_fault
+from sindplan.statefile.secrets import file_fault
+from sindplan.statefile.wording import CONTROL, quoted, sentence
 
 ALL_OF_IT = 100
 """Percent."""
@@ -20,26 +22,14 @@ SMALLEST_PREFIX, LARGEST_PREFIX = 16, 26
 """A subnet of fewer addresses has no room below its middle, one of more is a slip."""
 
 _NETWORK = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST_PATH = 4095
 """Linux's PATH_MAX, less the final NUL."""
-
-Said = tuple[str, str]
-"""What is wrong with a value, and what would be right."""
-
-Says = Callable[[Any], Said | None]
 
 
 def not_built(what: str, feature: str, remedy: str) -> str:
     """Return the sentence about something that the grammar knows and this version does not build."""
     known = f"{what} belongs to the grammar but sindplan {__version__} does not build it yet"
     return f"{known} ({feature}); {remedy}"
-
-
-def _identity(value: str) -> Said | None:
-    if value == "local":
-        return None
-    return not_built(f"`identity = {quoted(value)}`", "identity", 'write "local" or remove it.'), ""
 
 
 def _tmp_size(value: TmpfsSize) -> Said | None:
@@ -79,7 +69,7 @@ def _nodes(value: str) -> Said | None:
 
 
 def _host_path(value: str) -> Said | None:
-    if not value or len(value.encode()) > _LONGEST_PATH or _CONTROL.search(value):
+    if not value or len(value.encode()) > _LONGEST_PATH or CONTROL.search(value):
         return f"{quoted(value)} is not a path.", "Write the path of a folder of the Docker host."
     if value.startswith("~"):
         return f"{quoted(value)}: `~` is not expanded.", 'Write the absolute path; "./~" is a folder called so.'
@@ -87,7 +77,7 @@ def _host_path(value: str) -> Said | None:
 
 
 def _mount_path(value: str) -> Said | None:
-    is_text = 1 < len(value.encode()) <= _LONGEST_PATH and not _CONTROL.search(value) and "," not in value
+    is_text = 1 < len(value.encode()) <= _LONGEST_PATH and not CONTROL.search(value) and "," not in value
     # POSIX lets two slashes at the start mean something else, and normpath keeps them.
     if is_text and value == posixpath.normpath(value) and value.startswith("/") and not value.startswith("//"):
         return None
@@ -96,7 +86,6 @@ def _mount_path(value: str) -> Said | None:
 
 
 SAYS: Mapping[Place, Says] = {
-    (Cluster, "identity"): _identity,
     (Cluster, "subnet"): _subnet,
     (Cluster, "drain_timeout"): _drain_timeout,
     (NodeOptions, "tmp_size"): _tmp_size,
@@ -104,4 +93,13 @@ SAYS: Mapping[Place, Says] = {
     (WorkerGroup, "drain_timeout"): _drain_timeout,
     (Storage, "host_path"): _host_path,
     (Storage, "mount_path"): _mount_path,
+    (SecretReference, "file"): file_fault,
 }
+
+ITEM_SAYS: Mapping[Place, Says] = {
+    (NodeOptions, "cap_add"): capability_fault,
+    (NodeOptions, "cap_drop"): capability_fault,
+    (NodeOptions, "devices"): device_fault,
+    (NodeOptions, "security_opt"): security_option_fault,
+}
+"""The same for each item of an array."""

@@ -12,6 +12,8 @@ KeyPath = tuple[str | int, ...]
 """Where something stands in a document: keys of tables and indexes of arrays, from the top."""
 
 LONGEST_SHOWN = 80
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Control characters, which no path, name or setting may hold."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _BEYOND_FOUR_DIGITS = 0x10000
 _LONGEST_INTEGER = 2**64

@@ -76,7 +76,7 @@ def test_only_what_this_apply_made_is_removed_in_taking_back() -> None:
 
     changes = (change(Operation.DELETE, "own"), change(Operation.DELETE, "theirs"), change(Operation.CREATE, "any"))
 
-    own, foreign = _only_own(changes, "own")
+    own, foreign = _only_own(changes, "own", frozenset(one.address for one in changes))
 
     assert [str(one.address) for one in own] == ["sind/dev/volume/own", "sind/dev/volume/any"]
     assert foreign == ("sind/dev/volume/theirs appeared meanwhile, was not made by this apply, and was left alone",)

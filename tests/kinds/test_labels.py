@@ -1,5 +1,7 @@
 """Labels are a wire contract with sind and with later versions: every key, exactly."""
 
+import json
+
 from sindplan import __version__
 from sindplan.kinds import labels
 from tests.strategies import declared
@@ -33,7 +35,12 @@ def test_a_node() -> None:
     assert found is not None
     rest = own(dict(found.labels))
     assert rest.pop("sindplan.host-key").startswith("ssh-ed25519 AAAA")
-    assert rest.pop("sindplan.spec") == '{"image": "sindplan-node:26.05", "tmp_size": "256m", "v": 1}'
+    assert json.loads(rest.pop("sindplan.spec")) == {
+        "v": 1,
+        "image": "sindplan-node:26.05",
+        "tmp_size": "256m",
+        "units": ["munge.service", "sshd.service", "slurmd.service"],
+    }
     rest.pop("sindplan.image")  # the image's own
 
     assert rest == {
@@ -77,6 +84,8 @@ def test_networks_and_the_record() -> None:
         "sindplan.cluster": "dev",
         "sindplan.protected": "true",
         "sindplan.declaration": '{"image":"sindplan-node:26.05","prevent_destroy":true}',
+        "sindplan.contents": '["file/cgroup.conf","file/plugstack.conf","file/plugstack.conf.d/.keep",'
+        '"file/sind-nodes.conf","file/slurm.conf"]',
     }
 
 
@@ -114,7 +123,7 @@ def test_the_mesh_has_no_label_by_which_a_listing_takes_it_for_a_node() -> None:
 
 def test_numbers_of_compose_count_from_one() -> None:
     numbers = {
-        short: labels.node("sind", "dev", short, host_path="", mount_path="")["com.docker.compose.container-number"]
+        short: labels.node("sind", "dev", short)["com.docker.compose.container-number"]
         for short in ("controller", "controller-backup", "submitter", "worker-0", "worker-7")
     }
 

@@ -11,7 +11,7 @@ from sindplan.errors import SindplanError
 from sindplan.execute.apply import Settings
 from sindplan.kinds import labels
 from sindplan.kinds.config import PENDING
-from sindplan.kinds.key import MUNGE
+from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import HOME, KNOWN_HOSTS, PRIVATE_KEY, PUBLIC_KEY
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
@@ -44,7 +44,7 @@ def errors(world: World, wanted: Declaration) -> list[str]:
 
 def test_a_key_that_outlived_its_containers_is_kept() -> None:
     world = applied()
-    key = world.engine.get_files("sind-dev-controller", MUNGE)[MUNGE].content
+    key = world.engine.get_files("sind-dev-controller", FILES["munge"].path)[FILES["munge"].path].content
     for name in ("sind-dev-controller", "sind-dev-worker-0"):
         world.engine.remove_container(name)
 
@@ -52,17 +52,17 @@ def test_a_key_that_outlived_its_containers_is_kept() -> None:
     assert DEV / "key/munge" in {change.address for change in world.plan(declaration()).changes}
     assert world.apply(declaration()).outcome.complete
 
-    assert world.engine.get_files("sind-dev-controller", MUNGE)[MUNGE].content == key
+    assert world.engine.get_files("sind-dev-controller", FILES["munge"].path)[FILES["munge"].path].content == key
     assert world.plan(declaration()).changes == ()
 
 
 def test_a_key_that_was_deleted_is_made_anew_and_read_by_all() -> None:
     world = applied(workers={"a": {"count": 2}})
-    world.engine.delete("sind-dev-controller", MUNGE)
+    world.engine.delete("sind-dev-controller", FILES["munge"].path)
 
     assert world.apply(declaration(workers={"a": {"count": 2}})).outcome.complete
 
-    entry = world.engine.get_files("sind-dev-controller", MUNGE)[MUNGE]
+    entry = world.engine.get_files("sind-dev-controller", FILES["munge"].path)[FILES["munge"].path]
     assert (len(entry.content), entry.mode, entry.uid, entry.gid) == (128, 0o400, 900, 900)
     view = world.slurm.view("sind-dev-controller")
     assert view is not None
@@ -72,7 +72,10 @@ def test_a_key_that_was_deleted_is_made_anew_and_read_by_all() -> None:
 def test_a_key_is_random_and_its_folder_closed() -> None:
     worlds = [applied(), applied()]
 
-    keys = {world.engine.get_files("sind-dev-controller", MUNGE)[MUNGE].content for world in worlds}
+    keys = {
+        world.engine.get_files("sind-dev-controller", FILES["munge"].path)[FILES["munge"].path].content
+        for world in worlds
+    }
 
     assert len(keys) == 2
     folder = worlds[0].engine.get_files("sind-dev-controller", "/etc/munge")["/etc/munge"]

@@ -23,7 +23,7 @@ def container(name: str, marks: Mapping[str, str]) -> ContainerSummary:
 
 
 def node(realm: str, cluster: str, short: str, **more: str) -> ContainerSummary:
-    marks = {**labels.node(realm, cluster, short, host_path="", mount_path=""), **more}
+    marks = {**labels.node(realm, cluster, short), **more}
     return container(f"{realm}-{cluster}-{short}", marks)
 
 
@@ -84,7 +84,7 @@ def test_equal_names_are_told_apart_by_their_labels() -> None:
 )
 def test_labels_alone_make_no_node(name: str, marks: dict[str, str]) -> None:
     """Labels leak out of images: a container of a committed node has them all."""
-    leaked = {**labels.node("sind", "dev", "worker-0", host_path="", mount_path=""), **marks}
+    leaked = {**labels.node("sind", "dev", "worker-0"), **marks}
 
     (found,) = inventory(container(name, leaked)).clusters().values()
 

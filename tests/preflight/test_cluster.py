@@ -77,7 +77,7 @@ def test_a_worker_of_sind_does_not_make_a_cluster_sinds() -> None:
         ContainerSpec(
             name="sind-dev-worker-7",
             image=IMAGE,
-            labels=labels.node("sind", "dev", "worker-7", host_path="", mount_path="/data"),
+            labels={**labels.node("sind", "dev", "worker-7"), "sind.managed": "true", "sind.data.mountpath": "/data"},
         )
     )
 

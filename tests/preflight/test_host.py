@@ -159,6 +159,11 @@ def test_all_findings_come_at_once() -> None:
     assert "CPU, memory, cpuset" in findings[4][2]
 
 
+def test_without_controllers_there_is_nothing_to_hand_down() -> None:
+    none = {"memory_limit": False, "cpu_limit": False, "cpuset": False, "pids_limit": False}
+    assert [one[1] for one in found(Machine(nsdelegate=False), **none)] == ["limits"]
+
+
 def test_a_cgroup_v1_host_is_not_told_of_nsdelegate_too() -> None:
     assert [one[1] for one in found(Machine(nsdelegate=False), cgroup_version="1")] == ["cgroup v2"]
 

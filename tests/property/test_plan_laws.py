@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sindplan.execute.apply import known_from
 from sindplan.kinds import labels
-from sindplan.kinds.key import MUNGE
+from sindplan.kinds.key import FILES, KeyFile
 from sindplan.kinds.known_host import lines_of
 from sindplan.kinds.registry import PERFORM
 from sindplan.kinds.relay import KNOWN_HOSTS, PRIVATE_KEY
@@ -22,6 +22,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.corefile import records_of
 from sindplan.model.declaration import Declaration, WorkerGroup
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation
 from sindplan.plan.graph import BARRIER
 from sindplan.render.text import SYMBOLS, render_text
@@ -30,7 +31,7 @@ from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
 from tests.faults import MUTATING, FaultyEngine
 from tests.strategies import SETTINGS, declarations, declared, documents
-from tests.world import World, new_world
+from tests.world import PASSWORD, World, new_world
 
 LAW = settings(SETTINGS, max_examples=25)
 
@@ -138,6 +139,7 @@ def run_in_order(world: World, prepared: Prepared, pick: Any) -> None:
         wait=1,
         known=known_from(prepared.before),
         drain_timeouts=prepared.drain_timeouts,
+        secrets=dict.fromkeys(prepared.clusters, Hidden(PASSWORD)),
     )
     left = {action.id: action for action in prepared.plan.actions}
     while left:
@@ -213,9 +215,9 @@ def _told(world: World, declaration: Declaration) -> Iterator[str]:
 
 def _secrets(world: World) -> Iterator[bytes]:
     for summary in world.engine.containers():
-        for path in (MUNGE, "/etc/ssh/ssh_host_ed25519_key", PRIVATE_KEY):
+        for path in (FILES["munge"].path, "/etc/ssh/ssh_host_ed25519_key", PRIVATE_KEY):
             entry = world.engine.get_files(summary.id, path).get(path)
-            if entry is not None and path == MUNGE:
+            if entry is not None and path == FILES["munge"].path:
                 yield entry.content
             elif entry is not None:
                 # The file holds the public half too; the seed is what must stay private.
@@ -372,11 +374,11 @@ def test_dns_and_known_hosts_have_a_line_for_each_node_and_no_other(data: st.Dat
 
 @LAW
 @given(st.data())
-def test_the_munge_key_stays_what_it_is(data: st.DataObject) -> None:
+def test_keys_stay_what_they_are(data: st.DataObject) -> None:
     declaration = data.draw(declarations())
     world = new_world(seed=7)
     world.apply(declaration)
-    keys = _munge_keys(world, declaration)
+    keys = _keys(world, declaration)
 
     for _ in range(2):
         cluster = data.draw(st.sampled_from(clusters_of(declaration)))
@@ -386,17 +388,28 @@ def test_the_munge_key_stays_what_it_is(data: st.DataObject) -> None:
         declaration = data.draw(edited(declaration))
         world.apply(declaration)
 
-    assert _munge_keys(world, declaration) == keys
+    assert _keys(world, declaration) == keys
+    assert {key.scope for key in keys} == set(clusters_of(declaration))
     assert len(set(keys.values())) == len(keys)
 
 
-def _munge_keys(world: World, declaration: Declaration) -> dict[Address, bytes]:
+def _keys(world: World, declaration: Declaration) -> dict[Address, bytes]:
+    """Return the content of every key by its address; each has its length, and is closed to others."""
     keys = {}
     for cluster in clusters_of(declaration):
         container = names.container(cluster.realm, cluster.cluster, names.CONTROLLER)
-        keys[cluster] = world.engine.get_files(container, MUNGE)[MUNGE].content
-        assert len(keys[cluster]) == 128
+        for name, file in FILES.items():
+            entry = (
+                world.engine.get_files(container, file.path).get(file.path) if _has(world, container, file) else None
+            )
+            if entry is not None:
+                keys[cluster / "key" / name] = entry.content
+                assert (len(entry.content), entry.mode) == (file.size, file.mode)
     return keys
+
+
+def _has(world: World, container: str, file: KeyFile) -> bool:
+    return world.engine.has_file(container, file.path)
 
 
 @LAW

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sindplan.model.declaration import Declaration
 from sindplan.model.names import FIXED_NODES, fqdn, is_dns_label, worker
 from sindplan.model.units import parse_duration, parse_memory, parse_tmpfs_size
-from sindplan.statefile.bounds import DURATION, LARGEST_WORKER, MEMORY, NAMES, TMP_SIZE, Spelling
+from sindplan.statefile.bounds import LARGEST_WORKER, NAMES
+from sindplan.statefile.spellings import DURATION, MEMORY, TMP_SIZE, Spelling
 from tests.strategies import SETTINGS
 
 LABEL = NAMES[Declaration, "realms"]

@@ -1,0 +1,115 @@
+"""What single daemons need on their node beside Slurm's files: drop-ins of their units, and the database's first words."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+
+from sindplan.engine.records import Entry
+from sindplan.model.hidden import Hidden
+from sindplan.slurm.files import STATE
+
+REST_PORT = 6820
+_DBD_PORT = 6819
+_SQL = "/etc/sindplan/database.sql"
+
+# These daemons are "active" for systemd long before anybody can talk to them; one that ended will never answer.
+_ANSWERS = (
+    "ExecStartPost=/usr/bin/timeout 60 /bin/bash -c"
+    " 'until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do kill -0 $$MAINPID || exit 1; sleep 0.05; done'"
+)
+_AGAIN = "Restart=on-failure\nRestartSec=1"
+
+# slurmdbd.conf is the only client: no port for others, and long locks for its rollups (slurmdbd's own advice).
+_MARIADB = f"""\
+[Service]
+Environment="MYSQLD_OPTS=--init-file={_SQL} --bind-address=127.0.0.1 --skip-name-resolve \
+--innodb-buffer-pool-size=128M --innodb-lock-wait-timeout=900 --loose-innodb-snapshot-isolation=OFF"
+"""
+_SLURMDBD = f"""\
+[Unit]
+After=mariadb.service
+Requires=mariadb.service
+[Service]
+{_AGAIN}
+{_ANSWERS.format(port=_DBD_PORT)}
+"""
+# It refuses to run as root or as slurm, and cannot leave the System V namespace of a container (slurmrestd(8)).
+_SLURMRESTD = f"""\
+[Service]
+User=slurmrestd
+Group=slurmrestd
+Environment=SLURMRESTD_SECURITY=disable_unshare_sysv,disable_unshare_files SLURM_JWT=daemon
+ExecStart=
+ExecStart=/usr/sbin/slurmrestd -a rest_auth/jwt 0.0.0.0:{REST_PORT}
+{_AGAIN}
+{_ANSWERS.format(port=REST_PORT)}
+"""
+DROP_INS: Mapping[str, str] = {"mariadb": _MARIADB, "slurmdbd": _SLURMDBD, "slurmrestd": _SLURMRESTD}
+
+# A backup that is up before there was ever a primary holds it up for half a minute, and any standby answers nobody in its
+# first five seconds, which the primary waits for. So it waits for the primary's first sign of life after its own boot.
+_STANDBY = f"""\
+[Service]
+ExecStartPre=-/usr/bin/timeout 10 /bin/sh -c\
+ 'until [ {STATE}/heartbeat -nt /run/systemd/private ]; do sleep 0.05; done'
+"""
+# Whatever else the image's file says stays.
+_NSS = """\
+[Service]
+ExecStartPre=/bin/sed -i -E '/^(passwd|group):/{/slurm/!s/:[[:space:]]*/: slurm /}' /etc/nsswitch.conf
+"""
+
+
+def daemon_entries(
+    daemons: Sequence[str],
+    owners: Mapping[str, tuple[int, int]],
+    password: Hidden | None,
+    *,
+    nss_slurm: bool = False,
+    standby: bool = False,
+) -> Iterator[Entry]:
+    """Yield what the daemons of a node need.
+
+    Args:
+        password: slurmdbd's at MariaDB, where it has one.
+        nss_slurm: Whether names of users come from Slurm's jobs first.
+        standby: Whether slurmctld is a backup.
+    """
+    for daemon in daemons:
+        if daemon in DROP_INS:
+            yield _drop_in(daemon, DROP_INS[daemon])
+    if standby and "slurmctld" in daemons:
+        yield _drop_in("slurmctld", _STANDBY)
+    if nss_slurm:
+        yield _drop_in("slurmd", _NSS)
+    if "mariadb" in daemons:
+        # MariaDB runs it at each start, as its own user: nobody else may read it.
+        content = database_sql(password.value if password else "").encode()
+        yield Entry(path=_SQL, content=content, mode=0o640, gid=owners["mysql"][1])
+    if "slurmrestd" in daemons and owners["slurmrestd"] == (0, 0):
+        line = b'u slurmrestd - "Slurm REST API" / /usr/sbin/nologin\n'
+        yield Entry(path="/etc/sysusers.d/sindplan-slurmrestd.conf", content=line)
+
+
+def _drop_in(daemon: str, text: str) -> Entry:
+    return Entry(path=f"/etc/systemd/system/{daemon}.service.d/sindplan.conf", content=text.encode())
+
+
+def database_sql(password: str) -> str:
+    """Return what makes slurmdbd's database and user, and does nothing where they are right already.
+
+    Args:
+        password: Of the user `slurm` at MariaDB; without one the socket tells who asks.
+    """
+    way = f"mysql_native_password USING '{_hashed(password)}'" if password else "unix_socket"
+    return (
+        "CREATE DATABASE IF NOT EXISTS slurm_acct_db;\n"
+        f"CREATE USER IF NOT EXISTS 'slurm'@'localhost' IDENTIFIED VIA {way};\n"
+        f"ALTER USER 'slurm'@'localhost' IDENTIFIED VIA {way};\n"
+        "GRANT ALL ON slurm_acct_db.* TO 'slurm'@'localhost';\n"
+    )
+
+
+def _hashed(password: str) -> str:
+    """Return MySQL's own hash of a password (PASSWORD()), so that the password itself is in no file but slurmdbd's."""
+    inner = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
+    return f"*{hashlib.sha1(inner, usedforsecurity=False).hexdigest().upper()}"

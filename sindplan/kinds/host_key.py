@@ -1,0 +1,28 @@
+"""SSH key pairs: the host key of a node, and the key of a realm's relay."""
+
+from attrs import field, frozen
+
+
+@frozen
+class HostKey:
+    """An ed25519 key pair: the private half in OpenSSH's PEM form, the public one as `ssh-ed25519 AAAA…`."""
+
+    private: bytes = field(repr=False)
+    public: str
+
+
+def new_host_key() -> HostKey:
+    """Make a key pair."""
+    # Imported here: it costs a tenth of a second, which a plan need not spend.
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    return HostKey(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+        ),
+        key.public_key()
+        .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        .decode("ascii"),
+    )
