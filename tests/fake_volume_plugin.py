@@ -85,7 +85,7 @@ def volume_plugin(address: str, name: str, files: Mapping[str, bytes]) -> Iterat
         _write(Path(folder), files)
         client.create_plugin(name, folder)
         stack.callback(client.remove_plugin, name, force=True)
-        stack.enter_context(_served(plugin, _engine_root(address), client.inspect_plugin(name)["Id"]))
+        stack.enter_context(_served(plugin, engine_root(address), client.inspect_plugin(name)["Id"]))
         client.enable_plugin(name, timeout=10)
         stack.callback(client.disable_plugin, name, force=True)
         yield plugin
@@ -149,7 +149,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
         (root / DATA.lstrip("/") / path).write_bytes(content)
 
 
-def _engine_root(address: str) -> Path:
+def engine_root(address: str) -> Path:
     """Return the root folder of the engine's daemon as this machine sees it: it may have a mount namespace of its own."""
     if os.geteuid() != 0 or not address.startswith("unix://"):
         pytest.skip("a volume plugin can be played only by root, and only for an engine of this machine")

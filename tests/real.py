@@ -194,10 +194,10 @@ class Lab:
         """Plan with --detailed-exitcode."""
         return self.sindplan("plan", "-f", str(self.file), "--detailed-exitcode", *options, code=code)
 
-    def apply(self, *options: str, code: int = 0, seconds: float = _WORKS) -> Ran:
+    def apply(self, *options: str, code: int = 0, seconds: float = _WORKS, **environment: str) -> Ran:
         """Apply without a question."""
         arguments = ("apply", "-f", str(self.file), "--auto-approve", *options)
-        return self.sindplan(*arguments, code=code, seconds=seconds)
+        return self.sindplan(*arguments, code=code, seconds=seconds, **environment)
 
     def destroy(self, *options: str, code: int = 0) -> Ran:
         """Destroy what the state file declares without a question."""

@@ -14,7 +14,7 @@ _SQL = "/etc/sindplan/database.sql"
 # These daemons are "active" for systemd long before anybody can talk to them; one that ended will never answer.
 _ANSWERS = (
     "ExecStartPost=/usr/bin/timeout 60 /bin/bash -c"
-    " 'until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do kill -0 $$MAINPID || exit 1; sleep 0.05; done'"
+    " 'until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do [ -d /proc/$$MAINPID ] || exit 1; sleep 0.05; done'"
 )
 _AGAIN = "Restart=on-failure\nRestartSec=1"
 
