@@ -47,7 +47,7 @@ def _problems_of(state: Table, file: Path) -> Iterator[Problem]:
     """Yield what the rules of state files say of a translation, at the places of sind's file that it came from."""
     at = places(state)
     known = set(refused(state))
-    for fault in Source.of(Document(file, content(state), {})).faults():
+    for fault in Source.of(Document(file, content(state))).faults():
         if fault.path in known:
             continue
         place = _place(fault, at)

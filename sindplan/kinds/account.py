@@ -20,7 +20,8 @@ from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action
-from sindplan.slurm.accounting import NONE, ROOT, AccountChange, AccountingChange, normalised, normalised_limits
+from sindplan.slurm.accounting import ROOT, AccountChange, AccountingChange
+from sindplan.slurm.limits import NONE, normalised, normalised_limits
 
 
 @frozen(kw_only=True)
@@ -28,7 +29,7 @@ class Account(Resource):
     """An account.
 
     Attributes:
-        limits: In one spelling (see slurm.accounting). Of an account that was seen: all, empty where nothing is set.
+        limits: In one spelling (see slurm.limits). Of an account that was seen: all, empty where nothing is set.
     """
 
     KIND: ClassVar[str] = "account"

@@ -192,7 +192,10 @@ class Cluster:
     image: str | None = field(default=None, metadata=about("Image of every node that names no other."))
     defaults: NodeOptions = field(factory=NodeOptions, metadata=about("What holds for every node that says nothing."))
     identity: Identity = field(default="local", metadata=about("Who knows the users: local, nss_slurm or client_ids."))
-    controller_users: bool = field(default=False, metadata=about("Users on the controllers under client_ids."))
+    controller_users: bool = field(
+        default=False,
+        metadata=about("Users on the controllers too under client_ids, so that REST tokens can submit jobs as them."),
+    )
     subnet: str | None = field(
         default=None, metadata=about("IPv4 subnet of the cluster's network; Docker's choice unless set.")
     )

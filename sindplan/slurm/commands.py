@@ -15,17 +15,8 @@ from sindplan.engine.records import Entry, Executed
 from sindplan.errors import Conflict, EngineError, EngineTimeout, NodeFailed, NotFound
 from sindplan.model.boot import BOOTING
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
-from sindplan.slurm.accounting_commands import (
-    AWAIT,
-    OPERATE,
-    REFUSED,
-    VIEW,
-    check,
-    check_removals,
-    encoded,
-    operations,
-    refusal,
-)
+from sindplan.slurm.accounting_commands import check, check_removals, operations
+from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
 from sindplan.slurm.diagnose import diagnose
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 

@@ -10,7 +10,8 @@ from sindplan.errors import NodeFailed
 from sindplan.model.boot import BOOTING
 from sindplan.model.corefile import records_of
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
-from sindplan.slurm.accounting_commands import check, check_removals, in_one_line, operations
+from sindplan.slurm.accounting_commands import check, check_removals, operations
+from sindplan.slurm.accounting_scripts import in_one_line
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 from sindplan.slurm.simulated_accounting import Refused, rendered
 from sindplan.slurm.simulated_machine import SlurmMachine

@@ -10,21 +10,17 @@ from attrs import define, evolve, field
 from sindplan.engine.records import Volume
 from sindplan.slurm.accounting import (
     COLUMNS,
-    COORDINATORS,
-    LIMITS,
-    NONE,
     ROOT,
     SEPARATOR,
     TEXTS,
     AccountingView,
     AccountState,
-    Form,
     UserState,
     by_name,
-    normalised,
-    tres_items,
 )
-from sindplan.slurm.accounting_commands import OF_RECORD, Operation
+from sindplan.slurm.accounting_commands import OF_RECORD
+from sindplan.slurm.accounting_scripts import Operation
+from sindplan.slurm.limits import COORDINATORS, LIMITS, NONE, Form, normalised, tres_items
 
 _LEVELS = {"": "None", "operator": "Operator", "admin": "Administrator"}
 

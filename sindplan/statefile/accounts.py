@@ -1,27 +1,15 @@
-"""Slurm accounts: they need a database, hang together as a tree, and have the limits that sacctmgr knows."""
+"""Slurm accounts: they need a database, hang together as a tree, and have limits (see limits)."""
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 
 from sindplan.model.declaration import Account
 from sindplan.statefile.context import Context
 from sindplan.statefile.fault import Fault
+from sindplan.statefile.limits import limits_are_those_of_sacctmgr
 from sindplan.statefile.people import repeated, undeclared
-from sindplan.statefile.wording import CONTROL, KeyPath, listed, quoted
+from sindplan.statefile.wording import quoted
 
 _ROOT = "root"
-_LIMITS = (
-    *("Comment", "DefaultQOS", "Description", "Fairshare", "Flags", "GrpJobs", "GrpJobsAccrue", "GrpSubmitJobs"),
-    *("GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpWall", "MaxJobs", "MaxJobsAccrue", "MaxSubmitJobs", "MaxTRES"),
-    *("MaxTRESMins", "MaxTRESMinsPerJob", "MaxTRESPerJob", "MaxTRESPerNode", "MaxTRESRunMins", "MaxWall"),
-    *("MaxWallDurationPerJob", "MinPrioThresh", "Organization", "Priority", "QOS", "QosLevel", "Shares"),
-)
-"""What sacctmgr sets of an account, in full names (sind v0.11)."""
-_LIMIT_NAMES: Mapping[str, str] = {name.lower(): name for name in _LIMITS}
-_CLEAR = -1
-"""What takes a limit away (sacctmgr(1))."""
-_LARGEST_LIMIT = 2**32 - 3
-"""Slurm's numbers of 32 bits, without its INFINITE and NO_VAL."""
 
 
 def _accounting_needs_a_database(context: Context) -> Iterator[Fault]:
@@ -80,36 +68,9 @@ def _circles(accounts: Mapping[str, Account]) -> Iterator[tuple[str, ...]]:
         done |= way.keys()
 
 
-def _limits_are_those_of_sacctmgr(context: Context) -> Iterator[Fault]:
-    for name, account in context.cluster.accounts.items():
-        said: dict[str, str] = {}
-        for key, value in account.limits.items():
-            path = ("accounts", name, "limits", key)
-            other = said.setdefault(key.lower(), key)
-            if key.lower() not in _LIMIT_NAMES:
-                near = difflib.get_close_matches(key[:40].lower(), _LIMIT_NAMES, n=1)
-                advice = f"Did you mean `{_LIMIT_NAMES[near[0]]}`?" if near else f"The limits are {listed(_LIMITS)}."
-                yield context.fault(path, "sacctmgr has no such limit of an account.", advice)
-            elif other != key:
-                yield context.fault(path, f"This is said already, as `{other}`.", "Keep one: sacctmgr takes any case.")
-            yield from _faults_of_limit(context, path, value)
-
-
-def _faults_of_limit(context: Context, path: KeyPath, value: str | int) -> Iterator[Fault]:
-    if isinstance(value, int):
-        if not _CLEAR <= value <= _LARGEST_LIMIT:
-            rule = f"Write a whole number from 0 to {_LARGEST_LIMIT}, or {_CLEAR} for no limit."
-            yield context.fault(path, f"{value} is out of bounds.", rule)
-    elif not value.strip():
-        yield context.fault(path, "A limit without a value says nothing.", "Write -1 for no limit, or remove it.")
-    elif CONTROL.search(value) or set("\"'") & set(value):
-        what = f"{quoted(value)} holds what sacctmgr does not carry."
-        yield context.fault(path, what, "Write it without quotes and control characters.")
-
-
 RULES: tuple[Callable[[Context], Iterator[Fault]], ...] = (
     _accounting_needs_a_database,
     _accounts_of_users_are_declared,
     _parents_make_a_tree,
-    _limits_are_those_of_sacctmgr,
+    limits_are_those_of_sacctmgr,
 )

@@ -36,9 +36,18 @@ class Context:
         path = (*self.path, *keys)
         return any(path[: len(dropped)] == dropped for dropped in self.dropped)
 
+    def has_dropped_below(self, *keys: str | int) -> bool:
+        """Say whether a key in a table of the cluster was left out."""
+        path = (*self.path, *keys)
+        return any(dropped[: len(path)] == path for dropped in self.dropped)
+
     def fault(self, keys: KeyPath, what: str, fix: str = "") -> Fault:
         """Return a fault at a key of the cluster."""
         return Fault((*self.path, *keys), what, fix)
+
+    def fault_of_line(self, keys: KeyPath, line: int, what: str, fix: str = "") -> Fault:
+        """Return a fault at a line of the text at a key of the cluster; `what` goes on after "This line"."""
+        return Fault.of_line((*self.path, *keys), line, what, fix)
 
     @property
     def is_managed(self) -> bool:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from sindplan.errors import Problem
-from sindplan.statefile.toml_lines import DEEPEST, TooDeep, find_lines
-from sindplan.statefile.wording import KeyPath, plain
+from sindplan.statefile.toml_lines import DEEPEST, Places, TooDeep, find_places
+from sindplan.statefile.wording import plain
 
 LARGEST_FILE = 8 * 1024 * 1024
 
@@ -33,12 +33,12 @@ class Document:
     Attributes:
         file: The path as it was given.
         content: The tables, as plain Python values.
-        lines: Where each key stands.
+        places: Where each key stands.
     """
 
     file: Path
     content: Mapping[str, Any]
-    lines: Mapping[KeyPath, int]
+    places: Places = field(factory=Places)
 
 
 def find_files(paths: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Problem, ...]]:
@@ -77,10 +77,10 @@ def load(file: Path) -> Document | Problem:
     """Read one state file as TOML, or say the one thing that keeps it from being read."""
     try:
         text = _decoded(_content(file))
-        content, lines = _parsed(text)
+        content, places = _parsed(text)
     except _Unreadable as error:
         return Problem(file, error.line, "", error.what, error.fix)
-    return Document(file, content, lines)
+    return Document(file, content, places)
 
 
 def _content(file: Path) -> bytes:
@@ -129,10 +129,10 @@ def _decoded(data: bytes) -> str:
         raise _Unreadable(line, what, "TOML is UTF-8 only: save the file so.") from error
 
 
-def _parsed(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
+def _parsed(text: str) -> tuple[Mapping[str, Any], Places]:
     try:
         # First: it refuses what `tomllib` would not come back from.
-        lines = find_lines(text)
+        places = find_places(text)
         content = tomllib.loads(text)
     except TooDeep as error:
         raise _Unreadable(error.line, f"Something is nested more than {DEEPEST} deep.") from error
@@ -146,16 +146,21 @@ def _parsed(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
         raise _Unreadable(line, "Not TOML: a number with thousands of digits.") from error
     if not content:
         raise _Unreadable(0, "The file is empty.", "A state file says at least `version = 1` and a `name`.")
-    return content, lines
+    return content, places
 
+
+# What YAML begins with: a marker, an item, a map in braces, or a key with a colon.
+_YAML = re.compile(
+    r"(?:[ \t\r\n]++|#[^\n]*+)*+"
+    r"(?:---\s*\n|%YAML|-\s|\{|(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+:(?:\s|$))"
+)
+_FROM_YAML = (
+    "This looks like YAML. State files are TOML; `sindplan convert FILE` makes one of a cluster file of sind's."
+)
 
 # What tomllib says, what the line looks like, and what its writer should know.
 _SYNTAX_HINTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    (
-        "",
-        re.compile(r"\s*(- |[\w-]+:(\s|$))"),
-        "This looks like YAML. State files are TOML; `sindplan init` writes one.",
-    ),
+    ("Expected '=' after a key", re.compile(r"[^=]*:"), "A key and its value have an equals sign between them."),
     ("Invalid value", re.compile(r"[^=]*=\s*[A-Za-z]"), 'Text stands in quotes: key = "text".'),
     ("Cannot overwrite a value", re.compile(""), "It is set twice; keep one."),
     ("Cannot declare", re.compile(""), "The table is named twice; put its keys together."),
@@ -163,13 +168,14 @@ _SYNTAX_HINTS: tuple[tuple[str, re.Pattern[str], str], ...] = (
 
 
 def _syntax_error(text: str, message: str) -> _Unreadable:
+    from_yaml = _FROM_YAML if _YAML.match(text) else ""
     last = text.removesuffix("\n").count("\n") + 1
     place = _PLACE.search(message)
     if place is None or place[1] is None:
-        return _Unreadable(last, f"Not TOML: {plain(_PLACE.sub('', message))} (at the end of the file).")
+        what = f"Not TOML: {plain(_PLACE.sub('', message))} (at the end of the file)."
+        return _Unreadable(last, what, from_yaml)
     what = plain(message[: place.start()])
     line = min(int(place[1]), last)
-    fix = next(
-        (fix for sign, shape, fix in _SYNTAX_HINTS if sign in what and shape.match(text.split("\n")[line - 1])), ""
-    )
-    return _Unreadable(line, f"Not TOML: {what} (column {place[2]}).", fix)
+    there = text.split("\n")[line - 1]
+    fix = next((fix for sign, shape, fix in _SYNTAX_HINTS if sign in what and shape.match(there)), "")
+    return _Unreadable(line, f"Not TOML: {what} (column {place[2]}).", from_yaml or fix)

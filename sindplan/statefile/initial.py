@@ -41,6 +41,6 @@ def initial(name: str, image: str) -> str:
     Raises SindplanError when a state file cannot have such a name or image.
     """
     text = _TEXT.substitute(name=toml_string(name), image=toml_string(image))
-    for fault in Source.of(Document(Path(), tomllib.loads(text), {})).faults():
+    for fault in Source.of(Document(Path(), tomllib.loads(text))).faults():
         raise SindplanError(fault.what, fault.fix)
     return text

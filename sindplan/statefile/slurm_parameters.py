@@ -83,7 +83,7 @@ def _what_sindplan_sets_is_left_to_it(context: Context) -> Iterator[Fault]:
         names = {key.lower(): key for key in taken}
         for found in said(context, section, *taken):
             key = names[found.statement.key]
-            yield context.fault(found.keys, f"{found.place} sets {key}: {taken[key]}.", "Remove the line.")
+            yield found.fault(context, f"sets {key}: {taken[key]}.", "Remove the line.")
 
 
 def _authentication_is_that_of_the_identity(context: Context) -> Iterator[Fault]:
@@ -105,8 +105,8 @@ def _tokens_are_known_where_there_is_an_api(context: Context) -> Iterator[Fault]
         yield from _unless_fit(context, demand, "the node `api`", "Add it, or remove the line: sindplan writes it.")
         found = in_force(context, demand.section, "AuthAltParameters")
         if found is not None and not any(part.startswith(("jwt_key=", "jwks=")) for part in _parts(found)):
-            what = f"{found.place} sets AuthAltParameters without the key of tokens, which the node `api` needs."
-            yield context.fault(found.keys, what, f"Add jwt_key={JWT_KEY}.")
+            what = "sets AuthAltParameters without the key of tokens, which the node `api` needs."
+            yield found.fault(context, what, f"Add jwt_key={JWT_KEY}.")
 
 
 def _parts(found: Said) -> frozenset[str]:
@@ -117,8 +117,7 @@ def _unless_fit(context: Context, demand: _Demand, who: str, advice: str) -> Ite
     found = in_force(context, demand.section, demand.key)
     if found is not None and not demand.fits(found.statement.value):
         verb = "lists" if demand.is_list else "is"
-        what = f"{found.place} sets {demand.key}, which with {who} {verb} {demand.value}."
-        yield context.fault(found.keys, what, advice)
+        yield found.fault(context, f"sets {demand.key}, which with {who} {verb} {demand.value}.", advice)
 
 
 def _slurmdbd_is_there(context: Context) -> Iterator[Fault]:
@@ -133,8 +132,8 @@ def _the_password_is_said_once(context: Context) -> Iterator[Fault]:
     db = context.cluster.db
     for found in said(context, "slurmdbd", "StoragePass"):
         if db is not None and db.storage_password is not None:
-            what = f"{found.place} sets StoragePass, and `db.storage_password` does, too."
-            yield context.fault(found.keys, what, "Remove the line: a text cannot keep a secret.")
+            what = "sets StoragePass, and `db.storage_password` does, too."
+            yield found.fault(context, what, "Remove the line: a text cannot keep a secret.")
 
 
 def _plugstack_is_where_slurm_looks(context: Context) -> Iterator[Fault]:
@@ -142,8 +141,8 @@ def _plugstack_is_where_slurm_looks(context: Context) -> Iterator[Fault]:
     if found is not None and any(texts(context, "plugstack")):
         if found.statement.value == f"{CONFIG}/plugstack.conf":
             return
-        what = f"{found.place} sets PlugStackConfig: nobody reads `slurm.plugstack` then."
-        yield context.fault(found.keys, what, "Remove one of them.")
+        what = "sets PlugStackConfig: nobody reads `slurm.plugstack` then."
+        yield found.fault(context, what, "Remove one of them.")
 
 
 RULES: tuple[Callable[[Context], Iterator[Fault]], ...] = (

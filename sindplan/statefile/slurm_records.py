@@ -28,9 +28,9 @@ def _nodes_are_defined_once(context: Context) -> Iterator[Fault]:
         taken = [index for index in sorted(ours) if any(index in span for span in _spans(node.statement.value))]
         if taken:
             group = ours[taken[0]]
-            what = f"{node.place} defines {worker(taken[0])}, which is in group {quoted(group)}: sindplan defines it."
+            what = f"defines {worker(taken[0])}, which is in group {quoted(group)}: sindplan defines it."
             fix = f"Remove it; `{key_path(('workers', group))}` has `features`, `gres` and `weight`, and NodeName=DEFAULT is yours."
-            yield context.fault(node.keys, what, fix)
+            yield node.fault(context, what, fix)
 
 
 def _spans(nodes: str) -> Iterator[range]:
@@ -65,11 +65,11 @@ def _partitions_are_defined_once(context: Context) -> Iterator[Fault]:
         name = found.statement.value
         if name in ours:
             made = f"`{key_path(ours[name])}` does" if ours[name] else "sindplan does, over all workers"
-            what = f"{found.place} defines the partition {quoted(name)}, and {made}, too."
-            yield context.fault(found.keys, what, _advice(name, ours[name]))
+            what = f"defines the partition {quoted(name)}, and {made}, too."
+            yield found.fault(context, what, _advice(name, ours[name]))
         elif name in seen:
-            what = f"{found.place} defines the partition {quoted(name)} once more."
-            yield context.fault(found.keys, what, "Slurm takes one line a partition: write them as one.")
+            what = f"defines the partition {quoted(name)} once more."
+            yield found.fault(context, what, "Slurm takes one line a partition: write them as one.")
         elif name.lower() != TEMPLATE:
             seen.add(name)
 

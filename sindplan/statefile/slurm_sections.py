@@ -8,6 +8,7 @@ from sindplan.model.declaration import Slurm
 from sindplan.slurm.sections import fragments
 from sindplan.slurm.text import Statement, statements
 from sindplan.statefile.context import Context
+from sindplan.statefile.fault import Fault
 from sindplan.statefile.wording import KeyPath
 
 SECTIONS = tuple(section.name for section in fields(Slurm))
@@ -22,10 +23,9 @@ class Said:
     keys: KeyPath
     statement: Statement
 
-    @property
-    def place(self) -> str:
-        """The line, as a sentence begins."""
-        return f"Line {self.statement.line} of the text"
+    def fault(self, context: Context, what: str, fix: str = "") -> Fault:
+        """Return a fault of the statement, whose sentence begins with the line."""
+        return context.fault_of_line(self.keys, self.statement.line, what, fix)
 
 
 def texts(context: Context, section: str) -> Iterator[tuple[KeyPath, str]]:

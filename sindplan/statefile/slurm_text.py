@@ -26,7 +26,7 @@ _MARK = "\ufeff"
 def _sections_say_something(context: Context) -> Iterator[Fault]:
     for name in SECTIONS:
         section = getattr(context.cluster.slurm, name)
-        if section is not None and not section:
+        if section is not None and not section and not context.has_dropped_below("slurm", name):
             what = "The text is empty." if isinstance(section, str) else "The table has no fragments."
             yield context.fault(("slurm", name), what, f"Write text for {FILES[name]}, or remove the key.")
         elif section is not None and not isinstance(section, str):
@@ -53,8 +53,9 @@ def _texts_are_text(context: Context) -> Iterator[Fault]:
                 yield context.fault(keys, what, "Remove this character, which editors do not show.")
             if found := _CONTROL.search(text):
                 line = text.count("\n", 0, found.start()) + 1
-                what = f"Line {line} of the text holds the control character {quoted(found[0])}."
-                yield context.fault(keys, what, "Remove it.")
+                yield context.fault_of_line(
+                    keys, line, f"holds the control character {quoted(found[0])}.", "Remove it."
+                )
 
 
 def _lines_can_be_read(context: Context) -> Iterator[Fault]:
@@ -65,7 +66,7 @@ def _lines_can_be_read(context: Context) -> Iterator[Fault]:
     for name in READ:
         for keys, text in texts(context, name):
             for line in unread(text.removeprefix(_MARK))[:1]:
-                yield context.fault(keys, f"Slurm cannot read line {line} of the text.", rule)
+                yield context.fault_of_line(keys, line, "cannot be read by Slurm.", rule)
 
 
 def _includes_can_be_followed(context: Context) -> Iterator[Fault]:
@@ -78,11 +79,11 @@ def _includes_can_be_followed(context: Context) -> Iterator[Fault]:
             beside = f"{CONFIG}/{FILES[name]}.d" if is_fragment else CONFIG
             whole = posixpath.normpath(posixpath.join(beside, path))
             if _WILDCARD.search(path):
-                what = f"{found.place} includes {quoted(path)}: Slurm knows no wildcards here."
-                yield context.fault(found.keys, what, "Name each file, or write fragments.")
+                what = f"includes {quoted(path)}: Slurm knows no wildcards here."
+                yield found.fault(context, what, "Name each file, or write fragments.")
             elif whole.removeprefix(f"{CONFIG}/") in generated:
-                what = f"{found.place} includes {quoted(path)}, which sindplan writes and Slurm reads anyway."
-                yield context.fault(found.keys, what, "Remove the line.")
+                what = f"includes {quoted(path)}, which sindplan writes and Slurm reads anyway."
+                yield found.fault(context, what, "Remove the line.")
 
 
 RULES: tuple[Callable[[Context], Iterator[Fault]], ...] = (

@@ -14,7 +14,7 @@ from sindplan.statefile.fault import Fault
 from sindplan.statefile.fields import faults_of_fields
 from sindplan.statefile.files import Document
 from sindplan.statefile.structure import Structured, structure
-from sindplan.statefile.toml_lines import line_of
+from sindplan.statefile.text_lines import Spot
 from sindplan.statefile.wording import KeyPath, key_path
 
 _CLUSTER_DEPTH = 4
@@ -49,7 +49,7 @@ class Source:
 
     def line(self, path: KeyPath) -> int:
         """Return the line of a key, or of the nearest table around it."""
-        return line_of(self.document.lines, path)
+        return self.document.places.line(path)
 
     def place(self, path: KeyPath) -> str:
         """Return file and line of a key for a sentence."""
@@ -57,7 +57,14 @@ class Source:
 
     def problem(self, fault: Fault) -> Problem:
         """Return a fault with its place."""
-        return Problem(self.document.file, self.line(fault.path), key_path(fault.path), fault.what, fault.fix)
+        spot = self._spot(fault)
+        what = fault.of_its_line if spot.is_own else fault.what
+        return Problem(self.document.file, spot.line, key_path(fault.path), what, fault.fix)
+
+    def _spot(self, fault: Fault) -> Spot:
+        """Return the line that a fault is about, and whether there is nothing else on it."""
+        line, string = self.line(fault.path), self.document.places.strings.get(fault.path)
+        return Spot(line, is_own=True) if string is None or not fault.line else string.find(fault.line)
 
     def faults(self) -> Iterator[Fault]:
         """Yield everything that is wrong with this file by itself."""

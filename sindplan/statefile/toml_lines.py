@@ -1,4 +1,4 @@
-"""The line on which a key of a TOML document stands, since no TOML reader of Python says where a value came from.
+"""Where the keys of a TOML document and the lines of its texts stand, which no TOML reader of Python says.
 
 This only points: `tomllib` alone says what a document means, and a miss here costs a vaguer line in a message, never a
 wrong value. It runs first, though, and keeps from `tomllib` what would take it hours or break its recursion.
@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from attrs import field, frozen
+
+from sindplan.statefile.text_lines import Literal
 from sindplan.statefile.wording import KeyPath
 
 # Possessive quantifiers: a string of megabytes must not fill the matcher's stack with ways back.
@@ -39,8 +42,29 @@ class TooDeep(ValueError):
         self.line = line
 
 
-def find_lines(text: str) -> Mapping[KeyPath, int]:
-    """Return the line, counted from 1, of each key and array item in a TOML document.
+@frozen
+class Places:
+    """Where things stand in a document.
+
+    Attributes:
+        lines: The line of each key and array item, counted from 1.
+        strings: As they are written, those whose text may have several lines.
+    """
+
+    lines: Mapping[KeyPath, int] = field(factory=dict)
+    strings: Mapping[KeyPath, Literal] = field(factory=dict)
+
+    def line(self, path: KeyPath) -> int:
+        """Return the line of a key, or of the nearest table around it; 0 when nothing on the path is in the file."""
+        while path:
+            if path in self.lines:
+                return self.lines[path]
+            path = path[:-1]
+        return 0
+
+
+def find_places(text: str) -> Places:
+    """Return where each key and array item of a TOML document stands.
 
     Of text that is not TOML, what stands before the mistake is found. Raises TooDeep.
     """
@@ -48,16 +72,7 @@ def find_lines(text: str) -> Mapping[KeyPath, int]:
     # The end of the text in the middle of something, no token where one must be, a bad escape in a key.
     with suppress(IndexError, tomllib.TOMLDecodeError):
         scanner.document()
-    return scanner.lines
-
-
-def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
-    """Return the line of a key, or of the nearest table around it; 0 when nothing on the path is in the file."""
-    while path:
-        if path in lines:
-            return lines[path]
-        path = path[:-1]
-    return 0
+    return Places(scanner.lines, scanner.strings)
 
 
 class _Scanner:
@@ -65,6 +80,7 @@ class _Scanner:
         self.text = text.replace("\r\n", "\n")
         self.position = 0
         self.lines: dict[KeyPath, int] = {}
+        self.strings: dict[KeyPath, Literal] = {}
         self.breaks = [match.start() for match in re.finditer("\n", self.text)]
         self.tables: dict[KeyPath, int] = {}
         """Arrays of tables, with the index of their last table."""
@@ -125,7 +141,9 @@ class _Scanner:
     def value(self, path: KeyPath) -> None:
         opening = self.text[self.position]
         if opening in "\"'":
-            self.take(_STRING)
+            line, written = self.line(), self.take(_STRING)
+            if "\n" in written or "\\" in written:
+                self.strings[path] = Literal(written, line)
         elif opening in "[{":
             self.position += 1
             self.items(path, "]" if opening == "[" else "}")

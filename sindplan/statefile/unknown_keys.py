@@ -20,7 +20,10 @@ _FROM_SIND: Mapping[Place, str] = {
     (Cluster, "nodes"): "Nodes are tables here: `controller`, `submitter` and `workers.<name>`.",
     (Cluster, "name"): "The cluster's name is its key: `[realms.<realm>.clusters.<name>]`.",
     (Cluster, "realm"): "The cluster's realm is in its key: `[realms.<realm>.clusters.<name>]`.",
-    (Declaration, "kind"): "This is sind's YAML in another dress; `sindplan init` writes a first state file.",
+    (
+        Declaration,
+        "kind",
+    ): "This is sind's YAML in another dress; `sindplan convert FILE` makes a state file of the YAML.",
     (Declaration, "nodes"): "Nodes belong to a cluster: `[realms.<realm>.clusters.<name>.workers.<group>]`.",
     (Declaration, "clusters"): "Clusters belong to a realm: `[realms.<realm>.clusters.<name>]`.",
 }

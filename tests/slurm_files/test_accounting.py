@@ -9,31 +9,18 @@ from hypothesis import strategies as st
 from sindplan.errors import NodeFailed
 from sindplan.slurm.accounting import (
     COLUMNS,
-    LIMITS,
-    NONE,
     AccountChange,
     AccountingChange,
     AccountingView,
     AccountState,
-    Form,
     UserChange,
     UserState,
     by_name,
-    normalised,
-    normalised_limits,
     parse_accounting,
 )
-from sindplan.slurm.accounting_commands import (
-    AWAIT,
-    OPERATE,
-    VIEW,
-    Operation,
-    check,
-    check_removals,
-    encoded,
-    operations,
-    refusal,
-)
+from sindplan.slurm.accounting_commands import check, check_removals, operations
+from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, VIEW, Operation, encoded, refusal
+from sindplan.slurm.limits import LIMITS, NONE, Form, normalised, normalised_limits
 from sindplan.slurm.simulated_accounting import Database, blank, rendered
 from tests.strategies import SETTINGS
 
@@ -130,6 +117,7 @@ def test_every_limit_was_recorded() -> None:
         ("MaxWall", "soon", "soon"),
         ("MaxJobs", "4k", "4k"),
         ("Nonsense", "X", "x"),
+        ("Comment", "-1", ""),
     ],
 )
 def test_what_people_mean_is_what_sacctmgr_is_told(limit: str, declared: str, meant: str) -> None:

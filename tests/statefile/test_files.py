@@ -37,10 +37,10 @@ GOOD = f'{HEAD}[realms.a.clusters.b]\nimage = "x"\n'
         (b"a = 1\na = 2\nb = 3\n", 2, "Not TOML: Cannot overwrite a value (column 6).", "It is set twice; keep one."),
         (b"a = foo:1\n", 1, "Not TOML: Invalid value (column 5).", 'Text stands in quotes: key = "text".'),
         (
-            b"kind: Cluster\n",
-            1,
+            b"version = 1\nname: x\n",
+            2,
             "Not TOML: Expected '=' after a key in a key/value pair (column 5).",
-            "This looks like YAML. State files are TOML; `sindplan init` writes one.",
+            "A key and its value have an equals sign between them.",
         ),
         (b"a = 1\nb = [\n", 2, "Not TOML: Invalid value (at the end of the file).", ""),
         (b"a = 1\nb = '\x00'\n", 2, "Not TOML: Found invalid character '\\x00' (column 6).", ""),
@@ -54,6 +54,41 @@ def test_not_a_document(tmp_path: Path, data: bytes, line: int, what: str, fix: 
     (file,) = write(tmp_path, state=data)
     (problem,) = problems(file)
     assert (problem.file, problem.line, problem.key, problem.what, problem.fix) == (file, line, "", what, fix)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: Cluster\nname: dev\n",
+        "# My cluster\n\nkind: Cluster",
+        "name: dev\nnodes:\n  - controller\n",
+        "nodes:\n- worker\n",
+        "anything:",
+        "key : x\n",
+        '"kind": Cluster\n',
+        "'kind' : Cluster\n",
+        "---\nkind: Cluster\n",
+        "%YAML 1.2\n---\nkind: Cluster\n",
+        "- controller\n",
+        "{kind: Cluster}\n",
+        "\r\n  kind: Cluster\r\n",
+    ],
+)
+def test_who_has_yaml_is_told_how_to_convert_it(tmp_path: Path, text: str) -> None:
+    (file,) = write(tmp_path, state=text)
+    (problem,) = problems(file)
+    assert problem.what.startswith("Not TOML: ")
+    assert problem.fix == (
+        "This looks like YAML. State files are TOML; `sindplan convert FILE` makes one of a cluster file of sind's."
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["version = 1\nkind: Cluster\n", "a = 1\n- b\n", "x = 'a\n'", "--- = 1\n=", "a:b = 1\n", "['a': b]\n"]
+)
+def test_not_all_that_is_wrong_is_yaml(tmp_path: Path, text: str) -> None:
+    (file,) = write(tmp_path, state=text)
+    assert ["YAML" in problem.fix for problem in problems(file)] == [False]
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -264,6 +264,12 @@ def test_within_a_cluster(tmp_path: Path, lines: str, key: str, what: str, fix: 
         ),
         ('version = 1\nname = "x"\n[realm.a]', "realm", "There is no such key here.", "Did you mean `realms`?"),
         (
+            f"kind = 'Cluster'\n{HEAD}",
+            "kind",
+            "There is no such key here.",
+            "This is sind's YAML in another dress; `sindplan convert FILE` makes a state file of the YAML.",
+        ),
+        (
             'version = 1\nname = "x"\n[clusters.a]',
             "clusters",
             "There is no such key here.",

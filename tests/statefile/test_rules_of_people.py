@@ -20,6 +20,77 @@ LIMITS = (
     "MaxTRES, MaxTRESMins, MaxTRESMinsPerJob, MaxTRESPerJob, MaxTRESPerNode, MaxTRESRunMins, MaxWall, "
     "MaxWallDurationPerJob, MinPrioThresh, Organization, Priority, QOS, QosLevel and Shares."
 )
+FLAGS = "Write UsersAreCoords or NoUsersAreCoords."
+WHOLE = "Write a whole number from 0 to 4294967293, or -1 for no limit."
+SHARES = 'Write a whole number from 0 to 2147483647, "parent", or -1 for one share.'
+WALL = 'Write minutes, "M:S", "H:M:S", "D-H", "D-H:M" or "D-H:M:S", or -1 for no limit.'
+LONG = "That is longer than 71582788 minutes, the most that Slurm keeps."
+RESOURCES = 'Write name=count, with commas between several, such as "cpu=8,mem=64G", or -1 for no limit.'
+NO_LIMIT = "Write -1 for no limit."
+COUNT = "Write a whole number, or -1 for no limit."
+SIZE = "Write a number, with K, M, G, T or P behind it, or -1 for no limit."
+SIGN = ": sacctmgr would add to the list, or take from it, and here the whole list is said."
+SIGNS = "Write each name without a sign, or -1 alone for no list."
+ONE_QOS = "Write a name, or -1 for none."
+
+# Limit, value, message, advice.
+LIMITS_REFUSED = (
+    ("Flags", "'Foo'", '"Foo" is not a flag of accounts.', FLAGS),
+    ("Flags", "1", '"1" is not a flag of accounts.', FLAGS),
+    (
+        "Flags",
+        "'UsersAreCoords,NoUsersAreCoords'",
+        '"UsersAreCoords,NoUsersAreCoords" is not a flag of accounts.',
+        FLAGS,
+    ),
+    ("QOS", "'+high'", f'"+high"{SIGN}', SIGNS),
+    ("qoslevel", "'normal, -low'", f'"-low"{SIGN}', SIGNS),
+    ("QOS", "','", '"," names no QOS.', "Write a name, or -1 for no list."),
+    ("DefaultQOS", "'a,b'", '"a,b" is not the name of one QOS.', ONE_QOS),
+    ("DefaultQOS", "'+a'", '"+a" is not the name of one QOS.', ONE_QOS),
+    ("MaxWall", "'soon'", '"soon" is not a time of Slurm\'s.', WALL),
+    ("MaxWall", "'1-'", '"1-" is not a time of Slurm\'s.', WALL),
+    ("MaxWall", "'1:2:3:4'", '"1:2:3:4" is not a time of Slurm\'s.', WALL),
+    ("GrpWall", "'90m'", '"90m" is not a time of Slurm\'s.', WALL),
+    ("GrpWall", "-2", '"-2" is not a time of Slurm\'s.', WALL),
+    ("MaxWall", "71582789", LONG, NO_LIMIT),
+    ("MaxWallDurationPerJob", "'49710-06:28:01'", LONG, NO_LIMIT),
+    ("GrpTRES", "5", '"5" is not a resource with a count.', RESOURCES),
+    ("GrpTRES", "'cpu'", '"cpu" is not a resource with a count.', RESOURCES),
+    ("GrpTRES", "'cpu=4,'", '"" is not a resource with a count.', RESOURCES),
+    ("GrpTRES", "'cpu=4 mem=1G'", '"4 mem=1G" is not a count of "cpu".', COUNT),
+    ("MaxTRES", "'cpu='", '"cpu=" is not a resource with a count.', RESOURCES),
+    ("MaxTRES", "'99=1'", '"99=1" is not a resource with a count.', RESOURCES),
+    ("MaxTRES", "'cpu=4,1=5'", '"cpu" is said twice.', "Keep one."),
+    ("MaxTRESMins", "'cpu=x'", '"x" is not a count of "cpu".', COUNT),
+    ("MaxTRESRunMins", "'cpu=-2'", '"-2" is not a count of "cpu".', COUNT),
+    ("MaxTRESPerNode", "'cpu=1.5'", '"1.5" is not a count of "cpu".', COUNT),
+    ("GrpTRES", "'gres/gpu=1k'", '"1k" is not a count of "gres/gpu".', COUNT),
+    ("GrpTRES", "'mem=1x'", '"1x" is not a count of "mem".', SIZE),
+    ("GrpTRES", "'mem=2b'", '"2b" is not a count of "mem".', SIZE),
+    ("GrpTRES", "'2=1?'", '"1?" is not a count of "mem".', SIZE),
+    (
+        "GrpTRES",
+        "'mem=1.5'",
+        '"1.5" is not a whole number of megabytes, as Slurm counts "mem".',
+        "Write it in megabytes.",
+    ),
+    (
+        "GrpTRES",
+        "'bb/x=1000k'",
+        '"1000k" is not a whole number of megabytes, as Slurm counts "bb/x".',
+        "Write it in megabytes.",
+    ),
+    ("GrpTRES", "'vmem=0.7'", '"0.7" is not a whole number of bytes, as Slurm counts "vmem".', "Write it in bytes."),
+    ("GrpTRES", "'cpu=18446744073709551614'", '"18446744073709551614" is more than Slurm counts.', NO_LIMIT),
+    ("MaxJobs", "'4k'", '"4k" is not a whole number.', WHOLE),
+    ("GrpJobs", "'many'", '"many" is not a whole number.', WHOLE),
+    ("Priority", "'1.0'", '"1.0" is not a whole number.', WHOLE),
+    ("MinPrioThresh", "'-5'", "-5 is out of bounds.", WHOLE),
+    ("MaxSubmitJobs", "'4294967294'", "4294967294 is out of bounds.", WHOLE),
+    ("Fairshare", "'half'", '"half" is not a whole number.', SHARES),
+    ("Shares", "2147483648", "2147483648 is out of bounds.", SHARES),
+)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +321,25 @@ LIMITS = (
             '"say \\"x\\"" holds what sacctmgr does not carry.',
             "Write it without quotes and control characters.",
         ),
+        *(
+            (f"db = {{}}\naccounts.a.limits.{limit} = {value}", f"accounts.a.limits.{limit}", what, fix)
+            for limit, value, what, fix in LIMITS_REFUSED
+        ),
+        *(
+            (
+                f"db = {{}}\naccounts.a.limits = {{ {one} = '{value}', {other} = '{value}' }}",
+                f"accounts.a.limits.{other}",
+                f"This is said already, as `{one}`.",
+                "Keep one: sacctmgr has two names for this limit.",
+            )
+            for one, other, value in (
+                ("Shares", "fairshare", "7"),
+                ("QosLevel", "QOS", "normal"),
+                ("MaxTRESPerJob", "MaxTRES", "cpu=1"),
+                ("maxwall", "MaxWallDurationPerJob", "60"),
+                ("MaxTRESMins", "MaxTRESMinsPerJob", "cpu=1"),
+            )
+        ),
     ],
 )
 def test_people(tmp_path: Path, lines: str, key: str, what: str, fix: str) -> None:
@@ -269,6 +359,12 @@ ALLOWED = (
     "managed = false\nusers.alice = {}",
     "db = {}\naccounts = { b.parent = 'a', a = {}, 0x.parent = 'b' }",
     "db = {}\naccounts.a.limits = { maxjobs = -1, GRPTRES = 'cpu=4,mem=1G', FairShare = 'parent', Description = 'a b' }",
+    (
+        "db = {}\naccounts.a.limits = { Flags = 'nousersarecoords', Shares = 'PARENT', QOS = 'a, b', DefaultQOS = 5, GrpJobs = '+05',"
+        " GrpTRES = '1=7 , mem=1.5g,bb/x=2GiB,gres/gpu:a100=2,vmem=1.5k,fs/disk=+1T,node=-1', MaxTRES = ' -1 ', Comment = -7,"
+        " MaxWall = '71582788', GrpWall = 'Unlimited', MaxJobs = '-1', Priority = 4294967293 }"
+    ),
+    "db = {}\naccounts.a.limits = { Flags = 'UsersAreCoords', QOS = -1, Fairshare = 2147483647, MaxWall = '49710-6:27:60' }",
     (
         "db = {}\naccounts.a = {}\n"
         "users.bob = { accounts = ['a'], coordinator = ['a'], admin_level = 'operator' }\nusers.eve = {}"

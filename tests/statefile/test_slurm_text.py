@@ -88,11 +88,11 @@ def faults(lines: str) -> Iterator[tuple[str, str, str]]:
             "The text begins with a byte order mark, which Slurm takes for a part of the first word.",
             "Remove this character, which editors do not show.",
         ),
-        ("slurm.main = 'A=1\n include x'", "slurm.main", "Slurm cannot read line 2 of the text.", ONE),
+        ("slurm.main = 'A=1\n include x'", "slurm.main", "Line 2 of the text cannot be read by Slurm.", ONE),
         (
             "db = {}\nslurm.slurmdbd = 'StoragePass=my secret'",
             "slurm.slurmdbd",
-            "Slurm cannot read line 1 of the text.",
+            "Line 1 of the text cannot be read by Slurm.",
             ONE,
         ),
         (
@@ -371,6 +371,8 @@ def test_rules(lines: str, key: str, what: str, fix: str) -> None:
         "identity = 'odd'\nslurm.main = 'AuthType=auth/slurm'",
         "db = 7\nslurm.slurmdbd = 'PurgeJobAfter=1month'",
         "managed = false\nslurm.slurmdbd = 'PurgeJobAfter=1month'",
+        "slurm.main.a = 7",
+        "slurm.plugstack = { a = [], b = true }",
     ],
 )
 def test_there_is_nothing_wrong_with(lines: str) -> None:

@@ -9,7 +9,7 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sindplan.statefile.toml_lines import DEEPEST, TooDeep, find_lines, line_of
+from sindplan.statefile.toml_lines import DEEPEST, TooDeep, find_places
 from tests.strategies import SETTINGS, documents
 
 KEYS = st.one_of(
@@ -52,7 +52,7 @@ def spellings(key: str) -> tuple[str, ...]:
 
 def check(text: str) -> None:
     lines = text.replace("\r\n", "\n").split("\n")
-    found = find_lines(text)
+    found = find_places(text).lines
     for path in paths(tomllib.loads(text)):
         assert path in found, path
         if isinstance(path[-1], str):
@@ -74,7 +74,7 @@ def test_every_key_of_a_declaration_is_found(document: dict[str, Any]) -> None:
 @SETTINGS
 @given(st.text("[]{}\"'=.,# \t\r\nab1\\", max_size=40))
 def test_no_text_breaks_the_finder(text: str) -> None:
-    found = find_lines(text)
+    found = find_places(text).lines
     assert all(1 <= line <= text.count("\n") + 1 for line in found.values())
 
 
@@ -153,7 +153,7 @@ date = 1979-05-27 07:32:00
 def test_hand_written_document(path: tuple[str | int, ...], line: int, newline: str) -> None:
     text = HAND_WRITTEN.replace("\n", newline)
     tomllib.loads(text)
-    assert line_of(find_lines(text), path) == line
+    assert find_places(text).line(path) == line
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ def test_hand_written_document(path: tuple[str | int, ...], line: int, newline: 
 )
 def test_what_is_nested_too_deep_is_told_early(text: str) -> None:
     with pytest.raises(TooDeep) as caught:
-        find_lines(text)
+        find_places(text)
     assert caught.value.line == 2
 
 
 def test_a_string_of_megabytes_is_skipped() -> None:
     text = 'x = """' + "\\\\\n" * 500_000 + '"""\nlast = 1'
-    assert find_lines(text)[("last",)] == 500_002
+    assert find_places(text).lines[("last",)] == 500_002
