@@ -8,7 +8,6 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import EngineInfo, Image
 from sindplan.errors import EngineError, SindplanError
-from sindplan.kinds import account, slurm_user
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
@@ -16,15 +15,17 @@ from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, scope_of
-from sindplan.model.layout import Layout, images_of, lay_out, node_images
+from sindplan.model.layout import images_of, lay_out, node_images
 from sindplan.model.resource import State
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
+from sindplan.observe.ours import own, without_guests
 from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
-from sindplan.preflight.cluster import Case, check_plan
+from sindplan.preflight.case import Case
+from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
@@ -80,8 +81,8 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
     layout = lay_out(declaration, before.facts())
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
     wanted = _without(desired(layout), foreign)
-    seen = _without_guests(before.observed(), layout)
-    observed = Observed(state=_own(_without(seen.state, foreign), wanted, before), unknown=seen.unknown)
+    seen = without_guests(before.observed(), layout)
+    observed = Observed(state=own(_without(seen.state, foreign), wanted, before), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)
     case = Case(
@@ -227,55 +228,9 @@ def _without(state: State, clusters: Collection[Address]) -> State:
     return {address: resource for address, resource in state.items() if scope_of(address, resource) not in clusters}
 
 
-_IN_COMMON = ("file", "account", "slurm-user")
-"""Kinds that live where people put things of their own too: /etc/slurm, Slurm's accounting."""
-
-
-def _own(state: State, wanted: State, before: Observation) -> State:
-    """Leave out what neither the declaration nor the last apply has to do with: it is the users' own."""
-    contents = {cluster.address / made for cluster in before.evidence.clusters for made in cluster.contents}
-    recorded = {
-        address: resource
-        for cluster in before.evidence.clusters
-        for address, resource in (*account.recorded(cluster), *slurm_user.recorded(cluster))
-    }
-    own = {
-        address: resource
-        for address, resource in state.items()
-        if resource.KIND not in _IN_COMMON or address in wanted or address in contents
-    }
-    # Of an account, too, only what was ever declared of it.
-    return {
-        address: (
-            resource.said_by(wanted.get(address), recorded.get(address))
-            if isinstance(resource, account.Account | slurm_user.SlurmUser)
-            else resource
-        )
-        for address, resource in own.items()
-    }
-
-
 def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> bool:
     """Say whether the realm has clusters, of anybody, beside these."""
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
-
-
-def _without_guests(observed: Observed, layout: Layout) -> Observed:
-    """Leave out workers that another tool added: they stay."""
-    guests = {(cluster.address, short) for cluster in layout.clusters for short in cluster.guests}
-
-    def guest(address: Address) -> bool:
-        if address.cluster == MESH:
-            short, _, cluster = address.name.partition(".")
-            return (Address((address.realm, cluster)), short) in guests
-        # Accounts and users may have any name.
-        is_person = address.parts[2] == "slurm" and address.parts[3] != "node"
-        return not is_person and any((address.scope, part) in guests for part in address.parts[3:])
-
-    return Observed(
-        state={address: resource for address, resource in observed.state.items() if not guest(address)},
-        unknown=observed.unknown,
-    )
 
 
 def _reasons(wanted: State, seen: State) -> Reason:

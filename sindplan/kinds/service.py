@@ -10,7 +10,8 @@ from sindplan.engine.records import Entry
 from sindplan.kinds import config, roles
 from sindplan.kinds.controllers import with_failback, writer
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node import JOIN, units_of
+from sindplan.kinds.node import JOIN
+from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address

@@ -1,6 +1,6 @@
 """Checks of the user's Slurm text against what there is: the workers, and what the engine can give nodes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
@@ -76,8 +76,45 @@ def _gres_is_of_nodes(cluster: ClusterLayout) -> Iterator[Finding]:
             )
 
 
+_PLUGINS: Mapping[str, str] = {
+    "CliFilterPlugins": "cli_filter",
+    "JobAcctGatherType": "jobacct_gather",
+    "JobContainerType": "job_container",
+    "JobSubmitPlugins": "job_submit",
+    "MpiDefault": "mpi",
+    "PreemptType": "preempt",
+    "PriorityType": "priority",
+    "ProctrackType": "proctrack",
+    "SchedulerType": "sched",
+    "SelectType": "select",
+    "SwitchType": "switch",
+    "TaskPlugin": "task",
+}
+"""Parameters that name plugins, and how the names of the plugins' files begin (slurm.conf(5))."""
+
+
+def _plugins_are_there(cluster: ClusterLayout) -> Iterator[Finding]:
+    """Yield plugins that the image lacks: some daemon would give up for each."""
+    facts = cluster.controller.facts
+    if not facts.plugins:
+        return
+    for key, prefix in _PLUGINS.items():
+        for item in sorted(listed_in(last(cluster.declared.slurm.main, key) or "")):
+            name = item.removeprefix(f"{prefix}/")
+            # That there is none needs no plugin.
+            if name != "none" and f"{prefix}_{name}" not in facts.plugins:
+                known = sorted(one.removeprefix(f"{prefix}_") for one in facts.plugins if one.startswith(f"{prefix}_"))
+                yield Finding(
+                    "slurm.main",
+                    f"{cluster.address}: slurm.main sets {key} to {item}, and the image {cluster.controller.image!r} has no "
+                    "such plugin.",
+                    f"It has {', '.join(known) or 'none of this kind'}.",
+                )
+
+
 _CHECKS: tuple[Callable[[ClusterLayout], Iterator[Finding]], ...] = (
     _workers_are_there,
     _cgroups_are_there,
     _gres_is_of_nodes,
+    _plugins_are_there,
 )

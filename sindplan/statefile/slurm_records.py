@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve
 
-from sindplan.model.layout import assign_workers
 from sindplan.model.names import worker
+from sindplan.model.workers import assign_workers
 from sindplan.slurm import gres
 from sindplan.slurm.partitions import TEMPLATE, parameters, partition_names, theirs
 from sindplan.slurm.text import is_yes, listed_in

@@ -7,7 +7,7 @@ import posixpath
 from typing import Any
 
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions
-from sindplan.model.layout import assign_workers
+from sindplan.model.workers import assign_workers
 from sindplan.model.units import parse_memory
 
 IMAGE = "sindplan-node:26.05"

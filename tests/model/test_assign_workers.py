@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sindplan.model.declaration import WorkerGroup
 from sindplan.model.facts import Member
-from sindplan.model.layout import assign_workers
+from sindplan.model.workers import assign_workers
 from tests.strategies import SETTINGS
 
 GROUPS = ("a", "b", "c")

@@ -15,7 +15,8 @@ from sindplan.model.kind import Operation
 from sindplan.model.layout import lay_out
 from sindplan.observe.observation import observe
 from sindplan.plan.plan import Plan
-from sindplan.preflight.cluster import Case, check_plan
+from sindplan.preflight.case import Case
+from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.finding import Severity
 from sindplan.preflight.host import Machine
 from sindplan.workflow import clusters_of

@@ -1,0 +1,53 @@
+"""What of all that exists a plan is about: not the workers that another tool added, not what users put beside sindplan's own."""
+
+from sindplan.kinds import account, slurm_user
+from sindplan.model.address import MESH, Address
+from sindplan.model.layout import Layout
+from sindplan.model.resource import State
+from sindplan.observe.observation import Observation
+from sindplan.plan.diff import Observed
+
+_IN_COMMON = ("file", "account", "slurm-user")
+"""Kinds that live where people put things of their own too: /etc/slurm, Slurm's accounting."""
+
+
+def own(state: State, wanted: State, before: Observation) -> State:
+    """Leave out what neither the declaration nor the last apply has to do with: it is the users' own."""
+    contents = {cluster.address / made for cluster in before.evidence.clusters for made in cluster.contents}
+    recorded = {
+        address: resource
+        for cluster in before.evidence.clusters
+        for address, resource in (*account.recorded(cluster), *slurm_user.recorded(cluster))
+    }
+    found = {
+        address: resource
+        for address, resource in state.items()
+        if resource.KIND not in _IN_COMMON or address in wanted or address in contents
+    }
+    # Of an account, too, only what was ever declared of it.
+    return {
+        address: (
+            resource.said_by(wanted.get(address), recorded.get(address))
+            if isinstance(resource, account.Account | slurm_user.SlurmUser)
+            else resource
+        )
+        for address, resource in found.items()
+    }
+
+
+def without_guests(observed: Observed, layout: Layout) -> Observed:
+    """Leave out workers that another tool added: they stay."""
+    guests = {(cluster.address, short) for cluster in layout.clusters for short in cluster.guests}
+
+    def guest(address: Address) -> bool:
+        if address.cluster == MESH:
+            short, _, cluster = address.name.partition(".")
+            return (Address((address.realm, cluster)), short) in guests
+        # Accounts and users may have any name.
+        is_person = address.parts[2] == "slurm" and address.parts[3] != "node"
+        return not is_person and any((address.scope, part) in guests for part in address.parts[3:])
+
+    return Observed(
+        state={address: resource for address, resource in observed.state.items() if not guest(address)},
+        unknown=observed.unknown,
+    )
