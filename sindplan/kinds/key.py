@@ -16,7 +16,7 @@ from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
-from sindplan.model.kind import After, Kind, Step, Where
+from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action
@@ -100,9 +100,14 @@ class Key(Resource):
 
 
 _WRITE = Step("key.write", "making", after=(After("node.create", Where.NEEDED),))
-_CLOSE = Step("key.close", "closing")
 
-KIND = Kind(name="key", resource=Key, create=(_WRITE,), update={"mode": (_CLOSE,)})
+KIND = Kind(
+    name="key",
+    resource=Key,
+    create=(_WRITE,),
+    update={"mode": (Step("key.close", "closing"),)},
+    delete=(Step("key.remove", "removing", Phase.REMOVE),),
+)
 
 
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
@@ -184,4 +189,12 @@ def close(run: Run, action: Action) -> None:
     run.engine.put_files(controller, [evolve(entry, mode=key.mode, uid=uid, gid=gid)])
 
 
-PERFORM = {"key.write": write, "key.close": close}
+def remove(run: Run, action: Action) -> None:
+    """Remove a key that nothing reads any more."""
+    (change,) = action.changes
+    key = change.before
+    assert isinstance(key, Key)
+    run.slurm.remove_files(run.id(key.cluster / "node/controller"), [FILES[key.name].path])
+
+
+PERFORM = {"key.write": write, "key.close": close, "key.remove": remove}

@@ -45,7 +45,8 @@ _START = Step(
         After("service.start", Where.NEEDED),
         After("file.write", Where.CLUSTER),
         After("key.write", Where.CLUSTER),
-        After("service.reconfigure", Where.CLUSTER),
+        # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
+        After("service.reconfigure", Where.NEEDED),
     ),
 )
 _CONNECT = Step(

@@ -107,7 +107,9 @@ def _first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
 
 
 def _starts_after(cluster: ClusterLayout, node: NodeLayout) -> frozenset[Address]:
-    """Return the node that must run first, with its daemons: slurmctld gives up without its database, a backup waits for its primary."""
+    """Return the node that must run first, with its daemons, and the daemons that must have heard of the node."""
+    if node.role == "worker" and node.managed:
+        return frozenset({cluster.address / "service" / names.CONTROLLER / "slurmctld"})
     first = {names.BACKUP: names.CONTROLLER, names.CONTROLLER: names.DB}.get(node.short)
     found = cluster.node(first) if first else None
     if found is None or not found.managed:

@@ -84,6 +84,9 @@ KIND = Kind(
                     After("file.write", Where.CLUSTER),
                     After("slurm.drain", Where.CLUSTER),
                     After("service.start", Where.SAME),
+                    # Told of a database that does not answer, it does not come back in time.
+                    After("node.start", Where.NEEDED),
+                    After("service.start", Where.NEEDED),
                 ),
             ),
         ),
@@ -122,7 +125,7 @@ def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozense
     if short == names.BACKUP:
         return frozenset({cluster / "service" / names.CONTROLLER / "slurmctld"})
     # It gives up when it has to know accounts and slurmdbd does not answer.
-    return frozenset({cluster / "service" / names.DB / "slurmdbd"}) if has_db else frozenset()
+    return frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

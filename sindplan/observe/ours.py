@@ -12,7 +12,10 @@ _IN_COMMON = ("file", "account", "slurm-user")
 
 
 def own(state: State, wanted: State, before: Observation) -> State:
-    """Leave out what neither the declaration nor the last apply has to do with: it is the users' own."""
+    """Leave out what neither the declaration nor the last apply has to do with: it is the users' own.
+
+    Keys that nothing reads any more are left out too: tokens and credentials were made with them.
+    """
     contents = {cluster.address / made for cluster in before.evidence.clusters for made in cluster.contents}
     recorded = {
         address: resource
@@ -22,7 +25,7 @@ def own(state: State, wanted: State, before: Observation) -> State:
     found = {
         address: resource
         for address, resource in state.items()
-        if resource.KIND not in _IN_COMMON or address in wanted or address in contents
+        if address in wanted or (resource.KIND != "key" and (resource.KIND not in _IN_COMMON or address in contents))
     }
     # Of an account, too, only what was ever declared of it.
     return {

@@ -176,6 +176,17 @@ def _replacements(case: Case) -> Iterator[Finding]:
             )
 
 
+def _data(case: Case) -> Iterator[Finding]:
+    """Yield volumes that would go from clusters that stay: nobody expects that of an edit."""
+    for change in case.plan.changes:
+        if change.operation is Operation.DELETE and isinstance(change.before, Volume):
+            yield Finding(
+                "data",
+                f"{change.address} would be removed with everything in it ({change.before.name}), while its cluster stays.",
+                "Put what needs it back into the declaration, or destroy the cluster and apply.",
+            )
+
+
 _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _in_the_way,
     _images,
@@ -187,6 +198,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_room,
     _unasked,
     _replacements,
+    _data,
     _orphans,
     _strays,
 )

@@ -75,7 +75,7 @@ def limit_called(name: str) -> str | None:
 def normalised_limits(said: Mapping[str, str | int]) -> dict[str, str]:
     """Return limits by their one name, in their one spelling."""
     named = ((limit_called(name) or name, value) for name, value in said.items())
-    return {name: normalised(name, value) for name, value in named}
+    return {name: normalised(name, value) for name, value in sorted(named, key=lambda pair: pair[0])}
 
 
 def normalised(limit: str, value: str | int) -> str:

@@ -395,3 +395,16 @@ def test_privileges_are_of_new_nodes_only() -> None:
         dev={"storage": {"host_path": "/srv/data"}, "workers": {"default": {}, "more": {}}}, two={"submitter": {}}
     )
     assert world.prepare(more).privileges == ("sind/dev: every node reads and writes the host's /srv/data",)
+
+
+def test_no_edit_takes_data_away() -> None:
+    world = new_world()
+    world.apply(declaration(dev={"db": {}}))
+
+    assert found(world, declaration(dev={})) == [
+        (
+            "data",
+            "sind/dev/volume/db would be removed with everything in it (sind-dev-db), while its cluster stays.",
+            "Put what needs it back into the declaration, or destroy the cluster and apply.",
+        )
+    ]
