@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import EngineInfo, Image
 from sindplan.errors import EngineError, SindplanError
+from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
@@ -17,6 +18,7 @@ from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.layout import images_of, lay_out, node_images
 from sindplan.model.resource import State
+from sindplan.observe.gather import take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, without_guests
@@ -32,6 +34,7 @@ from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners
 from sindplan.preflight.privileges import privileges
 from sindplan.slurm.port import Slurm
+from sindplan.statefile.recorded import recorded_declaration
 from sindplan.statefile.secrets import plain_secrets
 
 
@@ -105,6 +108,23 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
         privileges=privileges(layout.clusters, creating),
         drain_timeouts=_drain_timeouts(declaration, before),
     )
+
+
+def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) -> tuple[Prepared, ...]:
+    """Plan back to what was applied last, as the records say it: one plan an owner. Only reads.
+
+    Args:
+        realms: Realms to look at; all unless some are named.
+
+    Raises:
+        SindplanError: A record makes no sense.
+    """
+    texts: dict[str, dict[Address, str]] = {}
+    for address, found in take_inventory(engine).clusters().items():
+        if found.records and (not realms or address.realm in realms):
+            newest = found.records[0].labels
+            texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
+    return tuple(prepare(engine, slurm, recorded_declaration(owner, found)) for owner, found in sorted(texts.items()))
 
 
 def clusters_with_secrets(plan: Plan) -> frozenset[Address]:

@@ -1,6 +1,7 @@
 """The console script: commands, and how every error ends.
 
-Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode); 64 wrong usage; 130 interrupted.
+Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, or from drift); 64 wrong usage;
+130 interrupted.
 """
 
 import importlib
@@ -27,6 +28,7 @@ _COMMANDS = {
     "plan": "plan",
     "apply": "apply",
     "destroy": "destroy",
+    "drift": "drift",
     "doctor": "doctor",
     "convert": "convert",
     "schema": "schema",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from sindplan.engine.port import Engine
 from sindplan.kinds import labels
@@ -92,6 +92,10 @@ def observe(
     references = sorted({*images, *mesh_images, COREDNS})
     with pool() as threads:
         known = dict(zip(references, threads.map(lambda ref: look_up(engine, ref), references), strict=True))
+    # A tag may be gone while containers made from it stay: what they have is known by what they run.
+    for container in inventory.containers:
+        if container.image in known and not known[container.image].id:
+            known[container.image] = evolve(look_up(engine, container.image_id), id="")
     return Observation(inventory=inventory, evidence=evidence, images=known)
 
 

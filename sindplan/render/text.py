@@ -44,6 +44,7 @@ _GIVEN = "subnet"
 _OTHERS = 0o077
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
+WILL_DO = "sindplan will perform the following actions:"
 NO_CHANGES = "No changes. Your clusters match the declaration."
 
 
@@ -55,12 +56,12 @@ class _Block:
     body: tuple[str, ...]
 
 
-def render_text(plan: Plan, nothing: str = NO_CHANGES) -> str:
+def render_text(plan: Plan, nothing: str = NO_CHANGES, heading: str = WILL_DO) -> str:
     """Return a plan as text with a newline at its end; `nothing` is said of an empty one."""
     if plan.empty:
         return f"{nothing}\n"
     used = [operation for operation in SYMBOLS if plan.counts[operation]]
-    lines = ["sindplan will perform the following actions:", ""]
+    lines = [heading, ""]
     lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(used)]
     for operation in used:
         for block in _blocks([change for change in plan.changes if change.operation is operation]):
