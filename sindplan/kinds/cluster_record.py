@@ -46,6 +46,9 @@ class ClusterRecord(EngineObject):
     ids: tuple[str, ...] = field(default=(), metadata=IGNORED)
 
 
+PEOPLE = "people"
+"""In the contents of a record: the nodes know users or groups, whatever their labels say."""
+
 _WRITE = Step("cluster-record.write", "recording what was applied", Phase.SEAL)
 
 KIND = Kind(
@@ -91,6 +94,8 @@ def without_secrets(cluster: Cluster) -> Cluster:
 
 def _contents(cluster: ClusterLayout) -> Iterator[str]:
     yield from (f"file/{path}" for path in slurm_files(cluster))
+    if cluster.people.groups:
+        yield PEOPLE
     if cluster.managed_role("db"):
         yield from (f"slurm/account/{name}" for name in cluster.declared.accounts)
         yield from (f"slurm/user/{name}" for name, user in cluster.declared.users.items() if user.accounts)

@@ -1,7 +1,7 @@
 """What was found on the engine, sorted by realm and cluster: raw records, before any judgement."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -23,6 +23,7 @@ class ClusterEvidence:
         records: The config-only networks that hold its record, newest first.
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
         keys: Modes of the keys that there are, by path; None when no container can show them.
+        people: Texts of sysusers.d and tmpfiles.d of the nodes that have any.
         services: Unit (without `.service`) to whether it is active, by node; only nodes that could be asked.
         view: What slurmctld says; None when it was not asked or did not answer.
         accounting: What slurmdbd says; None likewise.
@@ -38,6 +39,7 @@ class ClusterEvidence:
     records: tuple[Network, ...] = ()
     files: Mapping[str, Entry] | None = None
     keys: Mapping[str, int] | None = None
+    people: Mapping[str, tuple[str, str]] = field(factory=dict)
     services: Mapping[str, Mapping[str, bool]] = field(factory=dict)
     view: SlurmView | None = None
     accounting: AccountingView | None = None
@@ -59,11 +61,16 @@ class ClusterEvidence:
     @property
     def contents(self) -> frozenset[str]:
         """What the last apply put into volumes and into Slurm: addresses below the cluster's, by its record."""
-        try:
-            found = json.loads(self.records[0].labels.get(labels.CONTENTS, "[]")) if self.records else []
-        except (ValueError, RecursionError):
-            return frozenset()
-        return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+        return record_contents(self.records)
+
+
+def record_contents(records: Sequence[Network]) -> frozenset[str]:
+    """Return what a cluster's records, newest first, say of its contents."""
+    try:
+        found = json.loads(records[0].labels.get(labels.CONTENTS, "[]")) if records else []
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
 
 @frozen(kw_only=True)

@@ -120,7 +120,10 @@ NODE_KEYS = (
     IDENTITY,
     GROUP,
 )
-"""Labels of a node that are compared; `sind.slurm.version` follows its image."""
+"""Labels that a node is given; `sind.slurm.version` follows its image."""
+
+COMPARED = tuple(key for key in NODE_KEYS if key not in (USERS, GROUPS))
+"""Those that a node is replaced for. Users come and go in place; no label of a container can be changed."""
 
 
 def is_managed(labels: Mapping[str, str]) -> bool:

@@ -108,7 +108,7 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
         devices=tuple(sorted(spec.devices)),
         # What the cluster is, its evidence knows, even of a node whose labels lack it.
         labels={
-            **labels.said(spec.labels, labels.NODE_KEYS),
+            **labels.said(spec.labels, labels.COMPARED),
             labels.REALM: cluster.realm,
             labels.CLUSTER: cluster.name,
         },

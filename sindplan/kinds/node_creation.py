@@ -56,6 +56,7 @@ def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> Conta
         labels={
             **dict.fromkeys(labels.NODE_KEYS, ""),
             **node.labels,
+            **node.stated,
             **labels.own(run.owner, run.token),
             labels.SLURM_VERSION: node.slurm_version,
             labels.HOST_KEY: host_key,

@@ -40,6 +40,7 @@ class Node(EngineObject):
         declared_mib: Declared memory in MiB, from which /dev/shm gets half, limited or not.
         units: systemd units that must be active.
         after: Nodes of the cluster that must run before this one is started.
+        stated: Labels that say how the cluster was when the node was made.
         boot: What its first boot must find; None for a node as it was seen.
     """
 
@@ -65,6 +66,7 @@ class Node(EngineObject):
     declared_mib: int = field(default=0, metadata=IGNORED)
     slurm_version: str = field(default="", metadata=IGNORED)
     units: tuple[str, ...] = field(default=(), metadata=IGNORED)
+    stated: Mapping[str, str] = field(factory=dict, metadata=IGNORED)
     boot: FirstBoot | None = field(default=None, metadata=IGNORED)
     after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
     image_id: str = field(default="", metadata=IGNORED)

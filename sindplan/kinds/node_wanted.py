@@ -49,7 +49,8 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         cap_add=_added_capabilities(cluster, node),
         cap_drop=tuple(sorted(node.cap_drop)),
         devices=tuple(sorted(map(device, node.devices))),
-        labels=labels.said(marks, labels.NODE_KEYS),
+        labels=labels.said(marks, labels.COMPARED),
+        stated={labels.USERS: cluster.people.users_label(), labels.GROUPS: cluster.people.groups_label()},
         hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
         declared_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version if cluster.managed else "",
@@ -67,8 +68,6 @@ def _given(cluster: ClusterLayout, node: NodeLayout) -> dict[str, str]:
         "sind.data.hostpath": storage.host_path or "",
         "sind.data.mountpath": storage.mount_path,
         labels.CVMFS: cluster.cvmfs,
-        labels.USERS: cluster.people.users_label(),
-        labels.GROUPS: cluster.people.groups_label(),
         labels.IDENTITY: labels.IDENTITIES[cluster.declared.identity],
         labels.GROUP: node.group,
     }

@@ -70,6 +70,7 @@ class Kind:
         name: The word in the address.
         resource: Its class.
         create, delete: Steps in order.
+        comes_with_host: Whether a host that is made brings it along, so that nothing is done for it then.
         update: Steps per changed field; fields with the same step take it once.
     """
 
@@ -78,6 +79,7 @@ class Kind:
     create: tuple[Step, ...] = ()
     update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
     delete: tuple[Step, ...] = ()
+    comes_with_host: bool = False
 
 
 def scope_of(address: Address, resource: Resource) -> Address:

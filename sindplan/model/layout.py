@@ -13,7 +13,7 @@ from sindplan.model import names, network
 from sindplan.model.address import MESH, Address, natural
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
-from sindplan.model.people import People, people
+from sindplan.model.people import Ids, People, people
 from sindplan.model.workers import assign_workers
 
 COREDNS = "coredns/coredns:1.14.7"
@@ -67,6 +67,7 @@ class ClusterLayout:
         host_keys: Public SSH host keys that exist, by short name.
         limits, cgroups: What the engine can give nodes (see Facts).
         people: Its users and groups.
+        ids: The ids that they, and others before them, were given.
         cvmfs: How nodes mount /cvmfs: `volume`, `hostPath`, or empty for not at all.
     """
 
@@ -82,6 +83,7 @@ class ClusterLayout:
     cgroups: bool
     managed: bool = True
     people: People = field(factory=People)
+    ids: Ids = field(factory=Ids)
     cvmfs: str = ""
 
     @property
@@ -235,6 +237,7 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         cgroups=facts.cgroups,
         managed=managed,
         people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
+        ids=seen.people,
         # What its nodes have mounted stays what it is: another backend would mean other containers.
         cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )

@@ -73,6 +73,16 @@ def ids_of(users_label: str, groups_label: str) -> Ids:
     return Ids(users=_numbers(users_label), groups=_numbers(groups_label))
 
 
+def ids_in(text: str) -> Ids:
+    """Read the ids in lines of sysusers.d(5), as sindplan writes them; what makes no sense says nothing."""
+    entries: dict[str, list[str]] = {"u": [], "g": []}
+    for line in text.splitlines():
+        kind, name, number, *_ = [*line.split(), "", "", ""]
+        if kind in entries:
+            entries[kind].append(f"{name}:{number.partition(':')[0]}")
+    return Ids(users=_numbers(" ".join(entries["u"])), groups=_numbers(" ".join(entries["g"])))
+
+
 def _numbers(label: str) -> dict[str, int]:
     found = {}
     for entry in label.split():

@@ -14,8 +14,10 @@ from sindplan.engine.port import Engine
 from sindplan.engine.records import Container, ContainerSummary, Entry
 from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds import labels
+from sindplan.kinds.boot_people import HOMES_FILE, USERS_FILE
+from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.dns import COREFILE
-from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
+from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
 from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.kinds.roles import units
@@ -117,6 +119,12 @@ class _Reader:
         reader = found.nodes.get(names.CONTROLLER) or next(iter(found.nodes.values()), None)
         files = self.threads.submit(self.engine.get_files, reader.id, CONFIG) if reader else None
         munge = self.threads.submit(self._mode, reader, FILES["munge"].path) if reader else None
+        has_people = PEOPLE in record_contents(found.records)
+        people = {
+            short: self.threads.submit(self._people, node.id)
+            for short, node in found.nodes.items()
+            if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
+        }
         heartbeat = self.threads.submit(self._heartbeat, found.nodes) if names.BACKUP in found.nodes else None
 
         def finish(relays: Mapping[str, Container | None]) -> ClusterEvidence:
@@ -138,6 +146,7 @@ class _Reader:
                     else {path.removeprefix(f"{CONFIG}/"): entry for path, entry in entries.items()}
                 ),
                 keys=_keys(entries, _or_none(munge)),
+                people={short: texts for short, future in people.items() if any(texts := future.result())},
                 services={short: state for short, future in services.items() if (state := future.result())},
                 view=view,
                 accounting=accounting,
@@ -170,6 +179,9 @@ class _Reader:
         except NotFound:
             return -1
         return entry.mode if entry is not None and entry.kind == "file" else -1
+
+    def _people(self, node: str) -> tuple[str, str]:
+        return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
 
     def _heartbeat(self, nodes: Mapping[str, ContainerSummary]) -> str:
         """Return the controller of a pair that is in control: it says so in the state volume every few seconds."""

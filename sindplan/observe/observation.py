@@ -13,7 +13,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, Member, MeshFacts, image_facts
 from sindplan.model.layout import COREDNS
-from sindplan.model.people import ids_of
+from sindplan.model.people import Ids, ids_in, ids_of
 from sindplan.observe.gather import gather, pool, take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.probes import cached_probe
@@ -128,7 +128,7 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
             for short, container in cluster.nodes.items()
             if names.worker_index(short) is not None
         },
-        people=ids_of(marks.get(labels.USERS, ""), marks.get(labels.GROUPS, "")),
+        people=_ids(cluster, marks),
         cvmfs=marks.get(labels.CVMFS, ""),
         host_keys={
             short: key
@@ -136,6 +136,16 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
             # One that was never started is made anew, with another key.
             if container.state != "created" and (key := container.labels.get(labels.HOST_KEY, ""))
         },
+    )
+
+
+def _ids(cluster: ClusterEvidence, marks: Mapping[str, str]) -> Ids:
+    """Return the ids that were given: as the labels say for the time when the nodes were made, then as they are now."""
+    found = [ids_of(marks.get(labels.USERS, ""), marks.get(labels.GROUPS, ""))]
+    found += [ids_in(users) for users, _ in cluster.people.values()]
+    return Ids(
+        users={name: uid for ids in found for name, uid in ids.users.items()},
+        groups={name: gid for ids in found for name, gid in ids.groups.items()},
     )
 
 

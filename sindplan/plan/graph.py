@@ -59,7 +59,9 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
 def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> Iterable[Step]:
     match change.operation:
         case Operation.CREATE:
-            return kind.create
+            host = by_address.get(change.resource.host) if change.resource.host else None
+            brought = kind.comes_with_host and host is not None and host.operation is Operation.CREATE
+            return () if brought else kind.create
         case Operation.DELETE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             carried = host is not None and host.operation is Operation.DELETE

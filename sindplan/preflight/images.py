@@ -129,8 +129,22 @@ def _people(cluster: ClusterLayout) -> Iterator[Finding]:
                     if text not in told:
                         told.add(text)
                         yield Finding("users", text, f"Say another {'uid' if kind == 'user' else 'gid'}.")
+    yield from _changed_ids(cluster)
     yield from _twice(cluster, "user id", [(user.uid, user.name) for user in cluster.people.users])
     yield from _twice(cluster, "group id", [(group.gid, group.name) for group in cluster.people.groups])
+
+
+def _changed_ids(cluster: ClusterLayout) -> Iterator[Finding]:
+    """Yield ids that would change: files are owned by them, and no tool changes one."""
+    for kind, given in (("user", cluster.ids.users), ("group", cluster.ids.groups)):
+        for name, number in _ids(cluster, kind):
+            if given.get(name, number) != number:
+                yield Finding(
+                    "users",
+                    f"The {kind} {name!r} of {cluster.address} has the id {given[name]} and would get {number}: what is theirs "
+                    "would be nobody's.",
+                    f"Say {given[name]}, or choose another name.",
+                )
 
 
 def _ids(cluster: ClusterLayout, kind: str) -> list[tuple[str, int]]:

@@ -73,6 +73,29 @@ done
 # An empty folder in the place of a file would swallow it.
 _MOVE = f'for path; do rmdir -- "$path" 2> /dev/null; mv -fT -- "$path{_NEW}" "$path" || exit 1; done'
 
+# systemd-sysusers makes what is missing and changes nothing; it gives another id, in silence, where one is taken.
+_PEOPLE = """\
+while [ "$1" != -- ]; do rm -f -- "$1" || exit 1; shift; done; shift
+while [ "$1" != -- ]; do
+    if getent passwd "$1" > /dev/null; then
+        # userdel asks the list of logins, where jobs are not.
+        [ -z "$(find /proc -maxdepth 1 -user "$1" -name '[0-9]*')" ] || { echo "$1 has processes" >&2; exit 1; }
+        userdel -- "$1" || exit 1
+    fi
+    shift
+done; shift
+while [ "$1" != -- ]; do
+    # Where a user's own group went with the user, there is none left.
+    getent group "$1" > /dev/null && { groupdel -- "$1" || exit 1; }
+    shift
+done; shift
+systemd-sysusers || exit 1
+[ ! -e /etc/tmpfiles.d/sindplan.conf ] || systemd-tmpfiles --create /etc/tmpfiles.d/sindplan.conf || exit 1
+for user; do
+    [ "$(id -u "${user%%:*}")" = "${user#*:}" ] || { echo "the id ${user#*:} of ${user%%:*} is taken" >&2; exit 1; }
+done
+"""
+
 _RESOLVED = """\
 while [ $# -gt 0 ]; do
     until getent ahostsv4 "$1" | grep -q "^$2 "; do sleep 0.05; done
@@ -123,6 +146,20 @@ class SlurmCommands:
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units."""
         self._wait(node, 'exec systemctl stop "$@"', units, 60, f"{', '.join(units)} did not stop", units)
+
+    def set_people(
+        self,
+        node: str,
+        *,
+        users: Mapping[str, int],
+        gone_users: Sequence[str],
+        gone_groups: Sequence[str],
+        gone_files: Sequence[str],
+    ) -> None:
+        """Run userdel, groupdel, systemd-sysusers and systemd-tmpfiles, in one command."""
+        expected = [f"{name}:{uid}" for name, uid in users.items()]
+        arguments = [*gone_files, "--", *gone_users, "--", *gone_groups, "--", *expected]
+        self._wait(node, _PEOPLE, arguments, 60, "users could not be made or removed", ())
 
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put the files beside the old ones and move them over those."""

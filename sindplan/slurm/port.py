@@ -85,6 +85,26 @@ class Slurm(Protocol):
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units of a running node. Raises `NodeFailed`."""
 
+    def set_people(
+        self,
+        node: str,
+        *,
+        users: Mapping[str, int],
+        gone_users: Sequence[str],
+        gone_groups: Sequence[str],
+        gone_files: Sequence[str],
+    ) -> None:
+        """Have a running node make the users, groups and homes that its files of sysusers.d and tmpfiles.d say.
+
+        Args:
+            users: The user ids that must be there afterwards, by name: an id that was taken gives a user another.
+            gone_users, gone_groups: Names to remove; homes stay.
+            gone_files: Files of the two folders to remove.
+
+        Raises:
+            NodeFailed: A user has another id, or works right now and cannot be removed.
+        """
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put files in the place of others in a running node, each whole at once for who reads meanwhile."""
 

@@ -70,6 +70,23 @@ class SimulatedSlurm:
         for unit in units:
             self.machine.stop_unit(container, unit)
 
+    def set_people(
+        self,
+        node: str,
+        *,
+        users: Mapping[str, int],
+        gone_users: Sequence[str],
+        gone_groups: Sequence[str],
+        gone_files: Sequence[str],
+    ) -> None:
+        """Remove the files that go; refuse to remove a user who works."""
+        container = self._reach(node)
+        working = sorted({*gone_users} & self.machine.working)
+        if working:
+            raise NodeFailed(f"{container.name}: user {working[0]} is currently used by a process")
+        for path in gone_files:
+            self.machine.engine.delete(node, path)
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put files."""
         self._reach(node)

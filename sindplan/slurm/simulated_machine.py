@@ -50,11 +50,17 @@ class Job:
 
 @define
 class SlurmMachine:
-    """What simulated containers run. `broken` makes the boots of the nodes named fail."""
+    """What simulated containers run.
+
+    Attributes:
+        broken: Nodes whose boot fails.
+        working: Users who have processes everywhere, and so cannot be removed.
+    """
 
     broken: set[str] = field(factory=set)
     jobs: dict[str, Job] = field(factory=dict)
     accounting: SimulatedAccounting = field(factory=SimulatedAccounting)
+    working: set[str] = field(factory=set)
     reconfigured: int = 0
     _engine: SimulatedEngine | None = field(default=None, init=False)
     _nodes: dict[str, _Node] = field(factory=dict, init=False)
