@@ -15,6 +15,7 @@ from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
+from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.layout import images_of, lay_out, node_images
 from sindplan.model.resource import State
@@ -22,6 +23,7 @@ from sindplan.observe.gather import take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, without_guests
+from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
 from sindplan.plan.plan import Plan
@@ -73,10 +75,19 @@ def clusters_of(declaration: Declaration) -> tuple[Address, ...]:
     return tuple(Address((realm, cluster)) for realm, spec in declaration.realms.items() for cluster in spec.clusters)
 
 
-def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bool = True) -> Prepared:
+def prepare(
+    engine: Engine,
+    slurm: Slurm,
+    declaration: Declaration,
+    *,
+    probe: bool = True,
+    passwords: Mapping[Address, Hidden] | None = None,
+) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
     Args:
+        passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
+            apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
     """
     clusters = clusters_of(declaration)
@@ -85,7 +96,8 @@ def prepare(engine: Engine, slurm: Slurm, declaration: Declaration, *, probe: bo
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
     wanted = _without(desired(layout), foreign)
     seen = without_guests(before.observed(), layout)
-    observed = Observed(state=own(_without(seen.state, foreign), wanted, before), unknown=seen.unknown)
+    state = own(_without(seen.state, foreign), wanted, before)
+    observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)
     case = Case(

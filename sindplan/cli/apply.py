@@ -40,15 +40,16 @@ def command(
     from sindplan.workflow import clusters_of, get_images, prepare
 
     declaration = options.read_declaration(paths)
+    passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration)
+        prepared = prepare(engine, slurm, declaration, passwords=passwords)
         wanting = not prepared.blocked and not prepared.plan.empty
         if wanting and get_images(engine, declaration, prepared, output.say):
-            prepared = prepare(engine, slurm, declaration)
+            prepared = prepare(engine, slurm, declaration, passwords=passwords)
         return execute_prepared(
             prepared,
-            lambda: prepare(engine, slurm, declaration),
+            lambda: prepare(engine, slurm, declaration, passwords=passwords),
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),

@@ -54,7 +54,17 @@ def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mappin
     from sindplan.workflow import clusters_with_secrets
 
     places = Places(environment=os.environ, folder=folder)
-    return storage_passwords(declaration, clusters_with_secrets(plan), places, fault_of_password)
+    return storage_passwords(declaration, clusters_with_secrets(plan), places, fault_of_password).demand()
+
+
+def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address, Hidden]:
+    """Look up the passwords that can be had, by cluster: one that cannot is taken to be what it was."""
+    from sindplan.statefile.secret_values import Places, storage_passwords
+    from sindplan.statefile.secrets import fault_of_password
+    from sindplan.workflow import clusters_of
+
+    places = Places(environment=os.environ, folder=folder)
+    return storage_passwords(declaration, clusters_of(declaration), places, fault_of_password).found
 
 
 def connected() -> tuple[Engine, Slurm]:

@@ -146,6 +146,10 @@ class Mount:
     driver: str = ""
     propagation: str = ""
 
+    def __str__(self) -> str:
+        how = "read-only" if self.read_only else "read-write"
+        return f"{self.kind} {self.source} at {self.target} ({how})"
+
 
 @frozen(kw_only=True)
 class ContainerSpec:

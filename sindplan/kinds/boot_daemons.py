@@ -1,15 +1,14 @@
 """What single daemons need on their node beside Slurm's files: drop-ins of their units, and the database's first words."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from sindplan.engine.records import Entry
+from sindplan.kinds.database import SQL_FILE, database_sql
 from sindplan.model.hidden import Hidden
 from sindplan.slurm.files import STATE
 
 REST_PORT = 6820
 _DBD_PORT = 6819
-_SQL = "/etc/sindplan/database.sql"
 
 # These daemons are "active" for systemd long before anybody can talk to them; one that ended will never answer.
 _ANSWERS = (
@@ -21,7 +20,7 @@ _AGAIN = "Restart=on-failure\nRestartSec=1"
 # slurmdbd.conf is the only client: no port for others, and long locks for its rollups (slurmdbd's own advice).
 _MARIADB = f"""\
 [Service]
-Environment="MYSQLD_OPTS=--init-file={_SQL} --bind-address=127.0.0.1 --skip-name-resolve \
+Environment="MYSQLD_OPTS=--init-file={SQL_FILE} --bind-address=127.0.0.1 --skip-name-resolve \
 --innodb-buffer-pool-size=128M --innodb-lock-wait-timeout=900 --loose-innodb-snapshot-isolation=OFF"
 """
 _SLURMDBD = f"""\
@@ -84,7 +83,7 @@ def daemon_entries(
     if "mariadb" in daemons:
         # MariaDB runs it at each start, as its own user: nobody else may read it.
         content = database_sql(password.value if password else "").encode()
-        yield Entry(path=_SQL, content=content, mode=0o640, gid=owners["mysql"][1])
+        yield Entry(path=SQL_FILE, content=content, mode=0o640, gid=owners["mysql"][1])
     if "slurmrestd" in daemons and owners["slurmrestd"] == (0, 0):
         line = b'u slurmrestd - "Slurm REST API" / /usr/sbin/nologin\n'
         yield Entry(path="/etc/sysusers.d/sindplan-slurmrestd.conf", content=line)
@@ -92,24 +91,3 @@ def daemon_entries(
 
 def _drop_in(daemon: str, text: str) -> Entry:
     return Entry(path=f"/etc/systemd/system/{daemon}.service.d/sindplan.conf", content=text.encode())
-
-
-def database_sql(password: str) -> str:
-    """Return what makes slurmdbd's database and user, and does nothing where they are right already.
-
-    Args:
-        password: Of the user `slurm` at MariaDB; without one the socket tells who asks.
-    """
-    way = f"mysql_native_password USING '{_hashed(password)}'" if password else "unix_socket"
-    return (
-        "CREATE DATABASE IF NOT EXISTS slurm_acct_db;\n"
-        f"CREATE USER IF NOT EXISTS 'slurm'@'localhost' IDENTIFIED VIA {way};\n"
-        f"ALTER USER 'slurm'@'localhost' IDENTIFIED VIA {way};\n"
-        "GRANT ALL ON slurm_acct_db.* TO 'slurm'@'localhost';\n"
-    )
-
-
-def _hashed(password: str) -> str:
-    """Return MySQL's own hash of a password (PASSWORD()), so that the password itself is in no file but slurmdbd's."""
-    inner = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
-    return f"*{hashlib.sha1(inner, usedforsecurity=False).hexdigest().upper()}"

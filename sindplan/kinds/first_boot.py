@@ -29,7 +29,8 @@ class FirstBoot:
         people: Users and groups to make on the node.
         homes: Users and groups whose home folders the node makes.
         nss_slurm: Whether names of users come from Slurm's jobs first.
-        db_password: Whether slurmdbd has a password at MariaDB.
+        db_password: Whether slurmdbd has a password at MariaDB that an apply looks up.
+        password: slurmdbd's password at MariaDB where the state file itself says it.
     """
 
     daemons: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class FirstBoot:
     homes: People = field(factory=People)
     nss_slurm: bool = False
     db_password: bool = False
+    password: Hidden | None = None
 
 
 def boot_entries(boot: FirstBoot, host_key: HostKey, relay_key: str, password: Hidden | None) -> list[Entry]:
@@ -61,7 +63,7 @@ def boot_entries(boot: FirstBoot, host_key: HostKey, relay_key: str, password: H
         *daemon_entries(
             boot.daemons,
             boot.owners,
-            password if boot.db_password else None,
+            password if boot.db_password else boot.password,
             nss_slurm=boot.nss_slurm,
             standby=boot.controls and not boot.first,
         ),

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from sindplan.engine.records import Mount
 from sindplan.kinds import labels, roles
+from sindplan.kinds.database import password_in
 from sindplan.kinds.first_boot import FirstBoot
 from sindplan.kinds.node_resource import SECURITY, Node
 from sindplan.model import names, network
 from sindplan.model.address import Address
+from sindplan.model.hidden import Hidden
 from sindplan.model.layout import ClusterLayout, Layout, NodeLayout
 from sindplan.model.people import People
 from sindplan.model.privileges import device
@@ -18,6 +20,7 @@ from sindplan.model.resource import Resource
 from sindplan.model.units import MIB
 from sindplan.slurm.affinity import binds_tasks
 from sindplan.slurm.files import CONFIG, STATE
+from sindplan.slurm.sections import fragments
 
 MARIADB_FOLDER = "/var/lib/mysql"
 """Where MariaDB keeps its data unless its image says otherwise."""
@@ -99,10 +102,17 @@ def _first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
         people=cluster.people if node.knows_users else People(),
         homes=cluster.people if first else People(),
         nss_slurm=identity != "local" and node.role == "worker" and node.managed and node.facts.nss_slurm,
+        password=_password(cluster) if node.role == "db" else None,
         db_password=node.role == "db"
         and cluster.declared.db is not None
         and bool(cluster.declared.db.storage_password),
     )
+
+
+def _password(cluster: ClusterLayout) -> Hidden | None:
+    """Return the password that the user's text for slurmdbd.conf says, as sind has it."""
+    found = password_in(*fragments(cluster.declared.slurm.slurmdbd).values())
+    return Hidden(found) if found else None
 
 
 def _starts_after(cluster: ClusterLayout, node: NodeLayout) -> frozenset[Address]:

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds import config, roles
 from sindplan.kinds.controllers import with_failback, writer
+from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
@@ -69,6 +70,7 @@ KIND = Kind(
                 after=(
                     After("node.start", Where.NEEDED),
                     After("service.start", Where.NEEDED),
+                    After("node.create", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
                     # A slurmctld that reads files without a worker forgets its jobs.
                     After("slurm.drain", Where.CLUSTER),
@@ -81,6 +83,8 @@ KIND = Kind(
                 "service.reconfigure",
                 "reconfiguring",
                 after=(
+                    # Files are written, and marks taken away, through a controller that may be made anew.
+                    After("node.create", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
                     After("slurm.drain", Where.CLUSTER),
                     After("service.start", Where.SAME),
@@ -148,13 +152,14 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
 def _read_by(cluster: ClusterEvidence, reader: str) -> str:
     if config.MARKS[reader] in (cluster.files or {}):
         return STALE
-    # What the user put there besides is no part of what sindplan tells daemons of.
+    present = config.present(cluster)
+    # What the user put there besides is no part of what sindplan tells daemons of; before the first record there is nothing.
     own = {content.removeprefix("file/") for content in cluster.contents if content.startswith("file/")}
     return _digest(
         {
             path: masked(entry.content.decode("utf-8", "backslashreplace"))
-            for path, entry in config.present(cluster).items()
-            if config.reader_of(path) == reader and path in (own or config.GENERATED)
+            for path, entry in present.items()
+            if config.reader_of(path) == reader and path in (own if cluster.records else present)
         }
     )
 
@@ -194,6 +199,7 @@ def reconfigure(run: Run, action: Action) -> None:
         run.slurm.reconfigure(volume)
     else:
         # Of its settings slurmdbd reads only some again while it runs (slurmdbd.conf(5), SIGHUP).
+        follow(run, volume, run.id(service.node))
         run.slurm.start_units(run.id(service.node), [service.unit], run.wait, restart=True)
     mark = f"{CONFIG}/{config.MARKS[name]}"
     if service.config == STALE:

@@ -66,7 +66,7 @@ KIND = Kind(
             ),
         )
     },
-    delete=(Step("slurm.drain", "draining"),),
+    delete=(Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER),)),),
 )
 
 

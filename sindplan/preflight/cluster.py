@@ -1,19 +1,22 @@
 """Checks of what a plan would do: is there room, is everything there, is nothing in the way, is it ours."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from sindplan.kinds import labels
 from sindplan.kinds.mesh_network import MeshNetwork
 from sindplan.kinds.network import Network
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.volume import Volume
 from sindplan.model import names
-from sindplan.model.address import MESH
+from sindplan.model.address import MESH, Address
 from sindplan.model.kind import Operation
+from sindplan.model.resource import FieldChange
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
+from sindplan.render.text import fold
 from sindplan.slurm.enforcement import enforces_limits
 
 
@@ -165,15 +168,38 @@ def _unasked(case: Case) -> Iterator[Finding]:
             )
 
 
+_WORDS: Mapping[str, str] = {
+    labels.MANAGED: "managed",
+    labels.IDENTITY: "identity",
+    labels.CVMFS: "cvmfs",
+    "sind.data.hostpath": "storage",
+    "sind.data.mountpath": "storage",
+    labels.GROUP: "worker group",
+}
+"""What labels that differ are called in a state file."""
+
+
 def _replacements(case: Case) -> Iterator[Finding]:
+    alike: dict[tuple[Address, str], list[str]] = {}
     for change in case.plan.changes:
         if change.operation is Operation.REPLACE:
-            fields = ", ".join(field.name for field in change.fields)
-            yield Finding(
-                "replacement",
-                f"{change.address} would have to be replaced ({fields}), which this version does not do yet.",
-                "Put the declaration back, or move to a new worker group, or destroy the cluster and apply.",
-            )
+            fields = ", ".join(dict.fromkeys(word for field in change.fields for word in _told(field)))
+            alike.setdefault((change.address.scope, fields), []).append(str(change.address))
+    for (_, fields), addresses in alike.items():
+        only_workers = all("/node/worker-" in address for address in addresses)
+        move = "or move to a new worker group, " if only_workers else ""
+        yield Finding(
+            "replacement",
+            f"{', '.join(fold(addresses))} would have to be replaced ({fields}), which this version does not do yet.",
+            f"Put the declaration back, {move}or destroy the cluster and apply.",
+        )
+
+
+def _told(field: FieldChange) -> list[str]:
+    if field.name != "labels" or not isinstance(field.before, Mapping) or not isinstance(field.after, Mapping):
+        return [field.name]
+    keys = {*field.before, *field.after}
+    return sorted({_WORDS.get(key, str(key)) for key in keys if field.before.get(key) != field.after.get(key)})
 
 
 def _data(case: Case) -> Iterator[Finding]:

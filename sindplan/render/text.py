@@ -137,9 +137,10 @@ def _is_secret(resource: Resource) -> bool:
 
 
 def _keys(content: str) -> list[str]:
-    """Return the keys of the parameters in a file, each once, in order."""
-    pairs = [line.partition("=") for line in escaped(content).splitlines() if not line.lstrip().startswith("#")]
-    return [*dict.fromkeys(key.strip() for key, equals, _ in pairs if equals)]
+    """Return the keys of the parameters in a file, each once, in order; an inclusion is one by itself."""
+    lines = [line.strip() for line in escaped(content).splitlines() if not line.lstrip().startswith("#")]
+    keys = [line if line.startswith("include ") else line.partition("=")[0].strip() for line in lines if line]
+    return [*dict.fromkeys(keys)]
 
 
 def _changed(change: Change, field: FieldChange) -> Iterator[str]:

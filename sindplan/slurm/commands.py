@@ -251,7 +251,7 @@ class SlurmCommands:
             # It ended, was frozen or removed while it was waited for.
             raise self._failure(node, f"{failure}: the node does not run", units) from None
         if done.code != 0:
-            last = "".join(f": {line}" for line in done.err.strip().splitlines()[-1:])
+            last = "".join(f": {line.rstrip('.')}" for line in done.err.strip().splitlines()[-1:])
             raise self._failure(node, failure + last, units)
         return done
 

@@ -24,19 +24,33 @@ class Places:
     folder: Path | None = None
 
 
+@frozen(kw_only=True)
+class Looked:
+    """What looking secrets up gave: those that were found by cluster, and a sentence for each that was not."""
+
+    found: Mapping[Address, Hidden]
+    missing: tuple[str, ...]
+
+    def demand(self) -> Mapping[Address, Hidden]:
+        """Return what was found. Raises SindplanError, naming all that cannot be had, unless everything was."""
+        if self.missing:
+            raise SindplanError(
+                f"Secrets are missing; nothing was changed. {' '.join(self.missing)}",
+                "Set the variables, or point --secrets-dir at the folder of the files, and apply again.",
+            )
+        return self.found
+
+
 def storage_passwords(
     declaration: Declaration,
     clusters: Collection[Address],
     places: Places,
     fault: Callable[[str], str | None],
-) -> Mapping[Address, Hidden]:
-    """Return the passwords that slurmdbd has at its database, of those clusters that declare one.
+) -> Looked:
+    """Look up the passwords that slurmdbd has at its database, of those clusters that declare one.
 
     Args:
         fault: Says what is wrong with a password, or None.
-
-    Raises:
-        SindplanError: Some cannot be had; all that cannot are named.
     """
     found: dict[Address, Hidden] = {}
     missing: list[str] = []
@@ -47,20 +61,14 @@ def storage_passwords(
         try:
             text = _value(db.storage_password, places)
         except ValueError as error:
-            missing.append(f"{address}: db.storage_password: {error}")
+            missing.append(f"{address}: db.storage_password: {error}.")
             continue
         wrong = fault(text)
         if wrong is None:
             found[address] = Hidden(text)
         else:
-            missing.append(f"{address}: db.storage_password: what is there cannot be a password. {wrong}")
-    if missing:
-        reasons = " ".join(f"{line.rstrip('.')}." for line in missing)
-        raise SindplanError(
-            f"Secrets are missing; nothing was changed. {reasons}",
-            "Set the variables, or point --secrets-dir at the folder of the files, and apply again.",
-        )
-    return found
+            missing.append(f"{address}: db.storage_password: what is there cannot be a password. {wrong.rstrip('.')}.")
+    return Looked(found=found, missing=tuple(missing))
 
 
 def _value(secret: Secret, places: Places) -> str:
@@ -82,8 +90,9 @@ def _of_environment(name: str, environment: Mapping[str, str]) -> str:
 def _of_file(name: str, folder: Path | None) -> str:
     if folder is None:
         raise ValueError(f"the file {name!r} is looked for below --secrets-dir, which is not said")
-    root = folder.resolve()
-    path = (root / name).resolve()
+    # Not Path.resolve, which stumbles over links that lead in circles.
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / name))
     if not path.is_relative_to(root):
         raise ValueError(f"the file {name!r} leads out of {folder}")
     try:

@@ -74,10 +74,8 @@ def _includes_can_be_followed(context: Context) -> Iterator[Fault]:
     for name in READ:
         for found in said(context, name, "include"):
             path = found.statement.value
-            # Slurm looks beside the file that includes.
-            is_fragment = len(found.keys) > len(("slurm", name))
-            beside = f"{CONFIG}/{FILES[name]}.d" if is_fragment else CONFIG
-            whole = posixpath.normpath(posixpath.join(beside, path))
+            # Slurm looks beside slurm.conf, also for what a fragment in another folder includes.
+            whole = posixpath.normpath(posixpath.join(CONFIG, path))
             if _WILDCARD.search(path):
                 what = f"includes {quoted(path)}: Slurm knows no wildcards here."
                 yield found.fault(context, what, "Name each file, or write fragments.")
