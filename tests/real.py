@@ -203,12 +203,12 @@ class Lab:
         """Destroy what the state file declares without a question."""
         return self.sindplan("destroy", "-f", str(self.file), "--auto-approve", *options, code=code)
 
-    def start(self, command: str, *options: str) -> Running:
+    def start(self, command: str, *options: str, **environment: str) -> Running:
         """Start an apply or destroy in the background."""
         arguments = [command, "-f", str(self.file), "--auto-approve", *options]
         process = subprocess.Popen(
             [sys.executable, "-m", "sindplan", *arguments],
-            env=self.environment(),
+            env=self.environment(**environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

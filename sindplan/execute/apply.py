@@ -22,6 +22,7 @@ from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.resource import State
 from sindplan.observe.observation import Observation
+from sindplan.observe.passwords import with_hidden_differences
 from sindplan.plan.diff import Observed
 from sindplan.plan.graph import actions
 from sindplan.plan.plan import Change, Plan
@@ -141,7 +142,10 @@ def _take_back(
     worth = {address: resource for address, resource in goal.state.items() if resource.finished}
     plan = make_plan(
         _within(worth, scopes),
-        Observed(state=_within(start.state, scopes), unknown=start.unknown | goal.unknown),
+        Observed(
+            state=with_hidden_differences(_within(start.state, scopes), goal.state),
+            unknown=start.unknown | goal.unknown,
+        ),
         KINDS,
     )
     changes, foreign = _only_own(plan.changes, run.token, planned)

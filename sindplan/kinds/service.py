@@ -184,6 +184,9 @@ def start(run: Run, action: Action) -> None:
     elif (short, service.unit) == (names.CONTROLLER, "slurmctld.service"):
         with_failback(run, cluster, lambda: run.slurm.start_units(node, [service.unit], run.wait))
     else:
+        if service.unit == "slurmdbd.service":
+            # It may be down for that very reason that the database knows another password.
+            follow(run, writer(run, cluster), node)
         run.slurm.start_units(node, [service.unit], run.wait)
 
 

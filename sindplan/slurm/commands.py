@@ -140,7 +140,8 @@ class SlurmCommands:
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
         """Start or restart units."""
-        script = f'exec systemctl {"restart" if restart else "start"} "$@"'
+        # A unit that was started often, or failed often, is started no more until it is forgiven (systemd.unit(5)).
+        script = f'systemctl reset-failed "$@" 2> /dev/null; exec systemctl {"restart" if restart else "start"} "$@"'
         self._wait(node, script, units, timeout, f"{', '.join(units)} did not start", units)
 
     def stop_units(self, node: str, units: Sequence[str]) -> None:

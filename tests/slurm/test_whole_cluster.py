@@ -144,7 +144,9 @@ def test_secrets_are_where_they_belong_and_nowhere_else(whole):
     places = "/proc/[0-9]*/cmdline /proc/[0-9]*/environ /var/log /run /etc"
     for short in ("controller", "controller-backup", "db", "api", "submitter", "worker-0"):
         assert whole.on(short, "sh", "-c", f"{search} {places} || true") == ""
-    assert whole.on("db", "sh", "-c", f"{search.replace(' --exclude-dir=slurm', '')} /etc") == "/etc/slurm/slurmdbd.conf"
+    assert (
+        whole.on("db", "sh", "-c", f"{search.replace(' --exclude-dir=slurm', '')} /etc") == "/etc/slurm/slurmdbd.conf"
+    )
     # All nodes mount the folder with the one file that has it, which slurm alone may read.
     assert whole.on("worker-0", "stat", "-c", "%a %U", "/etc/slurm/slurmdbd.conf") == "600 slurm"
     unreadable = whole.as_user("alice", "cat /etc/slurm/slurmdbd.conf")
