@@ -35,6 +35,7 @@ from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners
 from sindplan.preflight.privileges import privileges
+from sindplan.slurm.files import STORAGE_PASSWORD
 from sindplan.slurm.port import Slurm
 from sindplan.statefile.recorded import recorded_declaration
 from sindplan.statefile.secrets import plain_secrets
@@ -147,7 +148,7 @@ def clusters_with_secrets(plan: Plan) -> frozenset[Address]:
         if change.operation is not Operation.DELETE
         and (
             (isinstance(change.after, Node) and change.after.boot is not None and change.after.boot.db_password)
-            or (isinstance(change.after, File) and change.after.reader == "slurmdbd")
+            or (isinstance(change.after, File) and STORAGE_PASSWORD in str(getattr(change.after.original, "value", "")))
         )
     )
 

@@ -5,25 +5,34 @@ from collections.abc import Callable, Mapping
 from attrs import evolve
 from hypothesis import strategies as st
 
+from sindplan.engine.records import Entry
 from sindplan.kinds import labels
+from sindplan.kinds.key import FILES
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.model.declaration import Cluster, Declaration, Realm, Submitter, WorkerGroup
+from sindplan.model.declaration import Api, Cluster, Database, Declaration, Realm, Submitter, WorkerGroup
+from sindplan.model.layout import is_managed
+from sindplan.model.names import ACCOUNTING_CLUSTER_NAME_MAX
+from sindplan.slurm.files import CONFIG
+from sindplan.slurm.port import PROGRAMS
 from tests.world import World
 
 
 @st.composite
 def edited(draw: st.DrawFn, declaration: Declaration) -> Declaration:
-    """Draw another declaration: workers come and go, sizes of Slurm's lines change, clusters stay."""
+    """Draw another declaration: workers and servers come and go, Slurm's lines and texts change, clusters stay."""
     realms: dict[str, Realm] = {}
     for realm, spec in declaration.realms.items():
-        clusters = {name: draw(_edited_cluster(cluster)) for name, cluster in spec.clusters.items()}
+        clusters = {
+            name: draw(_edited_cluster(cluster, can_account=len(name) <= ACCOUNTING_CLUSTER_NAME_MAX))
+            for name, cluster in spec.clusters.items()
+        }
         realms[realm] = evolve(spec, clusters=clusters)
     return evolve(declaration, realms=realms)
 
 
 @st.composite
-def _edited_cluster(draw: st.DrawFn, cluster: Cluster) -> Cluster:
+def _edited_cluster(draw: st.DrawFn, cluster: Cluster, *, can_account: bool) -> Cluster:
     workers: dict[str, WorkerGroup] = {}
     for name, group in cluster.workers.items():
         if not draw(st.booleans()):
@@ -32,7 +41,22 @@ def _edited_cluster(draw: st.DrawFn, cluster: Cluster) -> Cluster:
     if draw(st.booleans()):
         workers["added"] = WorkerGroup(count=draw(st.integers(0, 2)))
     submitter = draw(st.sampled_from((cluster.submitter, None, cluster.submitter or Submitter())))
-    return evolve(cluster, workers=workers, submitter=submitter, drain_timeout=draw(st.sampled_from((0, 60))))
+    changed = evolve(cluster, workers=workers, submitter=submitter, drain_timeout=draw(st.sampled_from((0, 60))))
+    return draw(_with_other_servers(changed, can_account=can_account)) if draw(st.booleans()) else changed
+
+
+@st.composite
+def _with_other_servers(draw: st.DrawFn, cluster: Cluster, *, can_account: bool) -> Cluster:
+    controller = evolve(cluster.controller, backup=draw(st.booleans()))
+    api = draw(st.sampled_from((cluster.api, None, cluster.api or Api())))
+    db, slurm = cluster.db, cluster.slurm
+    if is_managed(cluster):
+        if can_account and draw(st.booleans()):
+            db = db or Database()
+        slurm = evolve(slurm, main=draw(st.sampled_from((slurm.main, "MaxJobCount=7\n", "MaxJobCount=8\n"))))
+        if db is not None and db.managed is not False:
+            slurm = evolve(slurm, slurmdbd=draw(st.sampled_from((slurm.slurmdbd, None, "PurgeJobAfter=1month\n"))))
+    return evolve(cluster, controller=controller, api=api, db=db, slurm=slurm)
 
 
 def _stop(world: World, container: str) -> None:
@@ -50,9 +74,18 @@ def _kill(world: World, container: str) -> None:
 def _stop_daemons(world: World, container: str) -> None:
     found = world.engine.inspect_container(container)
     assert found is not None
-    for unit in ("munge.service", "sshd.service", "slurmd.service", "slurmctld.service"):
+    for unit in PROGRAMS:
         if world.machine.active(found, unit):
             world.slurm.stop_units(container, [unit])
+
+
+def _stop_last_daemon(world: World, container: str) -> None:
+    """Stop the daemon that a node is there for: slurmdbd and not MariaDB, slurmctld and not munge."""
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    running = [unit for unit in PROGRAMS if world.machine.active(found, unit)]
+    if running:
+        world.slurm.stop_units(container, running[-1:])
 
 
 def _remove_worker(world: World, container: str) -> None:
@@ -62,11 +95,41 @@ def _remove_worker(world: World, container: str) -> None:
         world.engine.remove_container(container)
 
 
+def _remove(world: World, container: str) -> None:
+    world.engine.remove_container(container)
+
+
 def _edit_configuration(world: World, container: str) -> None:
     found = world.engine.inspect_container(container)
     assert found is not None
     if found.labels[labels.ROLE] == "controller":
         world.engine.write(container, "/etc/slurm/slurm.conf", b"# edited by hand\nClusterName=other\n")
+
+
+def _edit_database_configuration(world: World, container: str) -> None:
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    path = f"{CONFIG}/slurmdbd.conf"
+    if found.labels[labels.ROLE] == "controller" and world.engine.has_file(container, path):
+        # As an editor leaves it that writes files anew.
+        edited_ = Entry(path=path, content=b"# edited by hand\nStoragePass=by-hand\nDebugLevel=debug\n", mode=0o644)
+        world.engine.put_files(container, [edited_])
+
+
+def _open_a_key(world: World, container: str) -> None:
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    if found.spec.hostname == names.CONTROLLER:
+        for file in FILES.values():
+            for entry in world.engine.get_files(container, file.path).values():
+                world.engine.put_files(container, [evolve(entry, mode=0o644, uid=0, gid=0)])
+
+
+def _put_a_file(world: World, container: str) -> None:
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    if found.labels[labels.ROLE] == "controller":
+        world.engine.put_files(container, [Entry(path=f"{CONFIG}/slurm.conf.d/mine.conf", content=b"# mine\n")])
 
 
 def _leave_the_network(world: World, container: str) -> None:
@@ -80,8 +143,13 @@ DAMAGE: Mapping[str, Callable[[World, str], None]] = {
     "pause": _pause,
     "kill": _kill,
     "stop daemons": _stop_daemons,
+    "stop the last daemon": _stop_last_daemon,
+    "remove": _remove,
     "remove a worker": _remove_worker,
     "edit slurm.conf": _edit_configuration,
+    "edit slurmdbd.conf": _edit_database_configuration,
+    "open a key": _open_a_key,
+    "put a file of one's own": _put_a_file,
     "leave the network": _leave_the_network,
 }
 """What may happen to a node, by name."""

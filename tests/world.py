@@ -23,7 +23,7 @@ from tests.strategies import IMAGES
 
 IMAGE = "sindplan-node:26.05"
 PASSWORD = "correct-horse-battery"
-"""What every secret that a declaration refers to is, here."""
+"""What every secret that a declaration refers to is, here, unless settings say otherwise."""
 HOST_PATHS = ("/srv/data", "/srv/a b:c,d/é")
 IMAGE_FACTS = {
     "v": 1,
@@ -32,8 +32,17 @@ IMAGE_FACTS = {
         "auth_jwt",
         "auth_munge",
         "auth_slurm",
+        "jobacct_gather_cgroup",
+        "jobacct_gather_linux",
+        "priority_basic",
+        "priority_multifactor",
         "proctrack_cgroup",
         "proctrack_linuxproc",
+        "sched_backfill",
+        "sched_builtin",
+        "select_cons_tres",
+        "select_linear",
+        "task_affinity",
         "task_cgroup",
         "task_none",
     ],
@@ -100,18 +109,17 @@ class World:
         settings: Settings | None = None,
     ) -> Applied:
         """Apply a plan that was made before."""
-        used = engine or self.engine
+        secrets = (settings.secrets if settings else {}) or dict.fromkeys(clusters_of(declaration), Hidden(PASSWORD))
         return apply(
             prepared.plan,
             prepared.before,
-            engine=used,
-            slurm=SimulatedSlurm(used, self.machine),
+            engine=engine or self.engine,
+            slurm=SimulatedSlurm(engine, self.machine) if engine else self.slurm,
             owner=prepared.owner,
             observe_again=lambda: self.observe(declaration),
             reporter=reporter or Reporter(),
             settings=evolve(
-                settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts),
-                secrets=dict.fromkeys(clusters_of(declaration), Hidden(PASSWORD)),
+                settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts), secrets=secrets
             ),
             stop=stop,
         )

@@ -74,6 +74,11 @@ class SimulatedEngine(Reading, Objects, Containers):
     # Beside the port
 
     @locked
+    def retag(self, reference: str, other: str) -> None:
+        """Let an image be called otherwise (`docker tag` and `docker rmi` of the old name)."""
+        self._images[other] = self._images.pop(reference)
+
+    @locked
     def add_image(
         self,
         reference: str,

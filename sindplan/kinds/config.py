@@ -18,7 +18,7 @@ from sindplan.kinds.run import Run
 from sindplan.model import network
 from sindplan.model.address import Address
 from sindplan.model.hidden import Hidden
-from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.kind import After, Kind, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action, Change
@@ -76,7 +76,8 @@ KIND = Kind(
     resource=File,
     create=(_WRITE,),
     update=dict.fromkeys(("content", "mode", "uid", "gid"), (_WRITE,)),
-    delete=(Step("file.remove", "removing", Phase.REMOVE, batch=True),),
+    # Taken away before its reader is told, and put back when an apply fails.
+    delete=(Step("file.remove", "removing", after=(After("file.write", Where.CLUSTER),), batch=True),),
 )
 
 
@@ -164,8 +165,7 @@ def write(run: Run, action: Action) -> None:
     if container is not None and container.state == "running":
         # The mark comes first: whatever is moved after it, its reader has not read.
         marks = [Entry(path=f"{CONFIG}/{MARKS[reader]}") for reader in sorted(unread)]
-        run.engine.put_files(controller, folders)
-        run.slurm.install(controller, [*marks, *entries])
+        run.slurm.install(controller, [*folders, *marks, *entries])
     else:
         run.engine.put_files(controller, [*folders, *entries])
 
@@ -199,8 +199,17 @@ def settle(run: Run, controller: str, daemon: str = "slurmctld") -> None:
 
 
 def remove(run: Run, action: Action) -> None:
-    """Remove files that are no longer generated."""
-    run.slurm.remove_files(writer(run, action.scope), [_path(change) for change in action.changes])
+    """Remove files that are no longer generated, and the folders that this leaves empty."""
+    controller = writer(run, action.scope)
+    paths = [_path(change) for change in action.changes]
+    container = run.engine.inspect_container(controller)
+    if container is None or container.state != "running":
+        # Nothing can be removed from a container that does not run; an empty file says as little as none.
+        run.engine.put_files(controller, [Entry(path=path) for path in paths])
+        return
+    readers = sorted({change.before.reader for change in action.changes if isinstance(change.before, File)})
+    run.slurm.install(controller, [Entry(path=f"{CONFIG}/{MARKS[reader]}") for reader in readers])
+    run.slurm.remove_files(controller, paths)
 
 
 PERFORM = {"file.write": write, "file.remove": remove}

@@ -48,8 +48,13 @@ def follow(run: Run, volume: str, node: str) -> None:
         node: The db node, which runs.
     """
     files = run.engine.get_files(volume, CONFIG)
-    own = sorted(path for path, entry in files.items() if entry.kind == "file" and path.startswith(_CONF))
-    content = database_sql(password_in(*(files[path].content.decode("utf-8", "replace") for path in own))).encode()
+    texts = {path: entry.content.decode("utf-8", "replace") for path, entry in files.items() if entry.kind == "file"}
+    main = texts.get(_CONF, "")
+    # Files that nobody includes may lie beside it.
+    included = [
+        f"{CONFIG}/{one.value.removeprefix(CONFIG).lstrip('/')}" for one in statements(main) if one.key == "include"
+    ]
+    content = database_sql(password_in(main, *(texts.get(path, "") for path in included))).encode()
     entry = run.engine.get_files(node, SQL_FILE).get(SQL_FILE) if run.engine.has_file(node, SQL_FILE) else None
     if entry is not None and entry.content != content:
         run.engine.put_files(node, [evolve(entry, content=content)])

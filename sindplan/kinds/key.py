@@ -11,9 +11,9 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from sindplan.engine.records import Entry
-from sindplan.kinds import roles
 from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
@@ -138,7 +138,7 @@ def _names(cluster: ClusterLayout) -> Iterator[str]:
 
 def _readers(cluster: ClusterLayout, file: KeyFile) -> Iterator[tuple[Address, tuple[str, ...]]]:
     for node in cluster.nodes:
-        units = roles.units(node.role, managed=node.managed, identity=cluster.declared.identity)
+        units = units_of(cluster, node)
         reading = tuple(unit for unit in units if unit.removesuffix(".service") in file.readers)
         if reading:
             yield cluster.address / "node" / node.short, reading

@@ -44,6 +44,7 @@ _START = Step(
         After("node.start", Where.NEEDED),
         After("service.start", Where.NEEDED),
         After("file.write", Where.CLUSTER),
+        After("file.remove", Where.CLUSTER),
         After("key.write", Where.CLUSTER),
         # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
         After("service.reconfigure", Where.NEEDED),

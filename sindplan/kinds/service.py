@@ -72,6 +72,7 @@ KIND = Kind(
                     After("service.start", Where.NEEDED),
                     After("node.create", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
+                    After("file.remove", Where.CLUSTER),
                     # A slurmctld that reads files without a worker forgets its jobs.
                     After("slurm.drain", Where.CLUSTER),
                 ),
@@ -86,6 +87,7 @@ KIND = Kind(
                     # Files are written, and marks taken away, through a controller that may be made anew.
                     After("node.create", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
+                    After("file.remove", Where.CLUSTER),
                     After("slurm.drain", Where.CLUSTER),
                     After("service.start", Where.SAME),
                     # Told of a database that does not answer, it does not come back in time.

@@ -101,6 +101,7 @@ class ClusterFacts:
         members: Its workers by short name.
         host_keys: Public SSH host keys by short name.
         people: Ids of its users and groups.
+        images: What is known of the images that its nodes were made from, by short name.
         cvmfs: How its nodes have CVMFS: `volume`, `hostPath` or not at all.
     """
 
@@ -109,6 +110,7 @@ class ClusterFacts:
     members: Mapping[str, Member] = field(factory=dict)
     host_keys: Mapping[str, str] = field(factory=dict)
     people: Ids = field(factory=Ids)
+    images: Mapping[str, ImageFacts] = field(factory=dict)
     cvmfs: str = ""
 
 

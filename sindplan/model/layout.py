@@ -199,7 +199,7 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
             short=short,
             group=group,
             image=image,
-            facts=facts.images.get(image, ImageFacts()),
+            facts=seen.images.get(short) or facts.images.get(image, ImageFacts()),
             cpus=_first(options.cpus, cluster.defaults.cpus, said.CPUS),
             memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
             tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),

@@ -220,7 +220,7 @@ def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
         said = json.loads(marks.get(labels.SPEC) or "{}").get("units")
     except (ValueError, AttributeError, RecursionError):
         said = None
-    if isinstance(said, list) and all(unit in PROGRAMS for unit in said):
+    if isinstance(said, list) and all(isinstance(unit, str) and unit in PROGRAMS for unit in said):
         return tuple(said)
     return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from sindplan.engine.port import Engine
 from sindplan.kinds import labels
@@ -30,18 +30,23 @@ class Observation:
         inventory: Everything on the engine.
         evidence: What was found of the clusters that were asked for.
         images: What is known of images, by reference.
+        running: What is known of the images that nodes were made from, by id.
     """
 
     inventory: Inventory
     evidence: Evidence
     images: Mapping[str, ImageFacts] = field(factory=dict)
+    running: Mapping[str, ImageFacts] = field(factory=dict)
 
     def facts(self) -> Facts:
         """Return what a declaration must be expanded with."""
         return Facts(
             engine=self.inventory.engine,
             images=self.images,
-            clusters={cluster.address: _cluster_facts(cluster, self.inventory) for cluster in self.evidence.clusters},
+            clusters={
+                cluster.address: _cluster_facts(cluster, self.inventory, self.running)
+                for cluster in self.evidence.clusters
+            },
             meshes={mesh.realm: _mesh_facts(mesh) for mesh in self.evidence.meshes},
         )
 
@@ -92,11 +97,12 @@ def observe(
     references = sorted({*images, *mesh_images, COREDNS})
     with pool() as threads:
         known = dict(zip(references, threads.map(lambda ref: look_up(engine, ref), references), strict=True))
-    # A tag may be gone while containers made from it stay: what they have is known by what they run.
-    for container in inventory.containers:
-        if container.image in known and not known[container.image].id:
-            known[container.image] = evolve(look_up(engine, container.image_id), id="")
-    return Observation(inventory=inventory, evidence=evidence, images=known)
+        # A tag may be gone, or mean another image by now: what a node has is known by what it runs.
+        own = {node.image_id for cluster in evidence.clusters for node in cluster.nodes.values()}
+        strange = sorted(own - {image.id for image in known.values()})
+        running = dict(zip(strange, threads.map(lambda ref: look_up(engine, ref), strange), strict=True))
+        running |= {image.id: image for image in known.values() if image.id in own}
+    return Observation(inventory=inventory, evidence=evidence, images=known, running=running)
 
 
 def look_up(engine: Engine, reference: str) -> ImageFacts:
@@ -108,7 +114,7 @@ def look_up(engine: Engine, reference: str) -> ImageFacts:
     return (image_facts(image.id, text) if text else None) or ImageFacts(id=image.id)
 
 
-def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFacts:
+def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mapping[str, ImageFacts]) -> ClusterFacts:
     found = inventory.clusters()[cluster.address]
     entry = (cluster.files or {}).get(NODES_FILE)
     lines = node_lines(entry.content.decode("utf-8", "replace")) if entry else {}
@@ -130,6 +136,12 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory) -> ClusterFac
         },
         people=_ids(cluster, marks),
         cvmfs=marks.get(labels.CVMFS, ""),
+        images={
+            short: images[container.image_id]
+            for short, container in cluster.nodes.items()
+            # One that was never started is made anew, from what the reference means now.
+            if container.state != "created" and container.image_id in images
+        },
         host_keys={
             short: key
             for short, container in cluster.nodes.items()

@@ -164,12 +164,15 @@ class SlurmCommands:
 
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put the files beside the old ones and move them over those."""
-        self.engine.put_files(node, [evolve(entry, path=entry.path + _NEW) for entry in entries])
-        self._wait(node, _MOVE, [entry.path for entry in entries], _ASK, "files could not be moved into place", ())
+        files = [entry for entry in entries if entry.kind != "dir"]
+        folders = [entry for entry in entries if entry.kind == "dir"]
+        self.engine.put_files(node, [*folders, *(evolve(entry, path=entry.path + _NEW) for entry in files)])
+        self._wait(node, _MOVE, [entry.path for entry in files], _ASK, "files could not be moved into place", ())
 
     def remove_files(self, node: str, paths: Sequence[str]) -> None:
-        """Run `rm -f`."""
-        self._wait(node, 'exec rm -f -- "$@"', paths, _ASK, "files could not be removed", ())
+        """Run `rm -f`, and `rmdir` where nothing is left; what is mounted stays."""
+        script = 'rm -f -- "$@" || exit 1; for path; do rmdir -- "${path%/*}" 2> /dev/null; done; exit 0'
+        self._wait(node, script, paths, _ASK, "files could not be removed", ())
 
     def reconfigure(self, controller: str) -> None:
         """Run `scontrol reconfigure`."""

@@ -106,10 +106,10 @@ class Slurm(Protocol):
         """
 
     def install(self, node: str, entries: Sequence[Entry]) -> None:
-        """Put files in the place of others in a running node, each whole at once for who reads meanwhile."""
+        """Put files in the place of others in a running node, each whole at once for who reads meanwhile; folders first."""
 
     def remove_files(self, node: str, paths: Sequence[str]) -> None:
-        """Remove files of a running node; those that are gone are success. Raises `NodeFailed`."""
+        """Remove files of a running node, and folders that this leaves empty; gone ones are success. Raises `NodeFailed`."""
 
     def reconfigure(self, controller: str) -> None:
         """Have slurmctld and all slurmds read their files again (scontrol(1)). Raises `NodeFailed` when it refuses."""

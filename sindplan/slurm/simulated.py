@@ -1,5 +1,6 @@
 """The Slurm port to simulated nodes. Waiting takes no time: what has not come to be when it is waited for never will."""
 
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
@@ -93,10 +94,14 @@ class SimulatedSlurm:
         self.engine.put_files(node, entries)
 
     def remove_files(self, node: str, paths: Sequence[str]) -> None:
-        """Remove files."""
-        self._reach(node)
+        """Remove files, and folders that are no mounts and have nothing left in them."""
+        container = self._reach(node)
         for path in paths:
             self.machine.engine.delete(node, path)
+        mounts = {mount.target for mount in container.spec.mounts}
+        for folder in {posixpath.dirname(path) for path in paths} - mounts:
+            if self.engine.has_file(node, folder) and not self.engine.get_files(node, folder).keys() - {folder}:
+                self.machine.engine.delete(node, folder)
 
     def reconfigure(self, controller: str) -> None:
         """Have the files read again."""

@@ -1,0 +1,87 @@
+"""Situations that nobody plans for: images without what others have, tags that moved, files that lie beside sindplan's own."""
+
+import json
+
+import pytest
+
+from sindplan.engine.records import Entry
+from sindplan.kinds.database import SQL_FILE, database_sql
+from sindplan.kinds.key import FILES
+from sindplan.model.facts import IMAGE_LABEL
+from sindplan.workflow import clusters_with_secrets
+from tests.kinds.test_config import BY_ENV, CONTROLLER, DBD, applied, declaration, entry, fail_at_each_call
+from tests.world import IMAGE, IMAGE_FACTS, PASSWORD, new_world
+
+BARE = {**IMAGE_FACTS, "daemons": ["sshd"], "uids": {}}
+OTHER_IDS = {"slurm": [64031, 64031], "munge": [901, 901], "mysql": [1, 1], "slurmrestd": [2, 2]}
+CLUSTERS = [
+    {"db": {}, "api": {}},
+    {"managed": False},
+    {"identity": "client_ids", "users": {"alice": {}}},
+    {"workers": {"plain": {"managed": False}}},
+]
+
+
+def test_a_key_is_made_anew_where_the_image_has_no_munge():
+    world = new_world()
+    world.engine.add_image("bare:1", labels={IMAGE_LABEL: json.dumps(BARE)})
+    wanted = declaration(image="bare:1", managed=False)
+    assert world.apply(wanted).outcome.complete
+    world.engine.delete(CONTROLLER, FILES["munge"].path)
+
+    assert world.apply(wanted).outcome.complete
+
+    assert world.plan(wanted).changes == ()
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_an_image_whose_tag_is_gone_changes_nothing(cluster):
+    world = applied(declaration(**cluster))
+
+    world.engine.retag(IMAGE, "old:1")
+
+    assert world.plan(declaration(**cluster)).changes == ()
+
+
+def test_a_tag_that_moved_to_other_user_ids_changes_nothing():
+    """What runs has the ids of the image that it was made from."""
+    world = applied(declaration(db={}))
+
+    world.engine.retag(IMAGE, "old:1")
+    facts = {**IMAGE_FACTS, "uids": OTHER_IDS}
+    world.engine.add_image(IMAGE, labels={"sind.slurm.version": "26.05.5", IMAGE_LABEL: json.dumps(facts)})
+
+    assert world.plan(declaration(db={})).changes == ()
+
+
+def test_a_fragment_in_a_folder_of_its_own_leaves_no_folder_behind():
+    world = applied(declaration(db={}))
+
+    assert fail_at_each_call(world, declaration(db={}, slurm={"main": {"own": "MaxJobCount=8\n"}})) > 2
+
+
+def test_slurmctld_is_told_after_a_file_is_gone():
+    world = applied(declaration(slurm={"gres": "NodeName=worker-0 Name=disk Count=1\n"}))
+
+    steps = [action.step for action in world.plan(declaration()).actions]
+
+    assert steps.index("file.remove") < steps.index("service.reconfigure")
+
+
+def test_a_password_that_nobody_includes_is_not_the_databases():
+    world = applied(declaration(db=BY_ENV))
+    mine = Entry(path=f"{DBD}.d/mine.conf", content=b"StoragePass=mine\n", mode=0o600, uid=64030, gid=64030)
+    world.engine.put_files(CONTROLLER, [mine])
+
+    assert world.apply(declaration(db=BY_ENV, slurm={"slurmdbd": "PurgeJobAfter=1month\n"})).outcome.complete
+
+    assert entry(world, SQL_FILE, "sind-dev-db").content.decode() == database_sql(PASSWORD)
+
+
+def test_a_fragment_without_a_password_needs_none():
+    def purging(months):
+        return declaration(db=BY_ENV, slurm={"slurmdbd": {"purge": f"PurgeJobAfter={months}month\n"}})
+
+    world = applied(purging(1))
+
+    assert clusters_with_secrets(world.plan(purging(2))) == set()
