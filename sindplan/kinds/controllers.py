@@ -4,6 +4,8 @@ Clients try the controllers in order, so one whose slurmctld runs can answer for
 choose and nothing is asked.
 """
 
+import struct
+import time
 from collections.abc import Callable
 
 from sindplan.errors import EngineError
@@ -11,8 +13,28 @@ from sindplan.kinds import labels
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
+from sindplan.slurm.files import STATE
 
 _UNIT = "slurmctld.service"
+HEARTBEAT = f"{STATE}/heartbeat"
+"""Where the controller in control says so every few seconds."""
+
+_HEARTBEAT = struct.Struct(">QQ")
+_FRESH = 60
+"""Seconds after which a heartbeat says nothing (sind v0.11)."""
+
+
+def in_control(heartbeat: bytes, now: float) -> str:
+    """Return the short name of the controller that a heartbeat file names: two numbers, its time and a place in the pair.
+
+    Args:
+        now: Seconds since 1970.
+    """
+    if len(heartbeat) != _HEARTBEAT.size:
+        return ""
+    written, place = _HEARTBEAT.unpack(heartbeat)
+    pair = (names.CONTROLLER, names.BACKUP)
+    return pair[place] if place < len(pair) and abs(now - written) <= _FRESH else ""
 
 
 def writer(run: Run, cluster: Address) -> str:
@@ -51,6 +73,17 @@ def with_failback(run: Run, cluster: Address, start: Callable[[], None]) -> None
         start()
     finally:
         run.slurm.start_units(backup, [_UNIT], run.wait)
+
+
+def has_taken_over(run: Run, cluster: Address) -> bool:
+    """Say whether the backup of a pair is in control."""
+    if not backup_controls(run, cluster):
+        return False
+    backup = run.id(cluster / "node" / names.BACKUP)
+    if not run.engine.has_file(backup, HEARTBEAT):
+        return False
+    entry = run.engine.get_files(backup, HEARTBEAT)[HEARTBEAT]
+    return in_control(entry.content, time.time()) == names.BACKUP
 
 
 def _controls(run: Run, node: str) -> bool:

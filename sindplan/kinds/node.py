@@ -10,7 +10,7 @@ from attrs import evolve
 
 from sindplan.engine.records import Container
 from sindplan.kinds import config, labels
-from sindplan.kinds.controllers import answering, backup_controls, with_failback
+from sindplan.kinds.controllers import answering, has_taken_over, with_failback
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, Node
@@ -135,7 +135,11 @@ def start(run: Run, action: Action) -> None:
         run.engine.stop(container)
         return
     before = change.before
-    if isinstance(before, Node) and before.power == "paused":
+    is_first = change.address.name == names.CONTROLLER
+    if isinstance(before, Node) and before.power == "paused" and is_first and has_taken_over(run, change.address.scope):
+        # What it would save when it wakes is older than what its backup has saved since.
+        run.engine.kill(container)
+    elif isinstance(before, Node) and before.power == "paused":
         run.engine.unpause(container)
         if node.power == "running":
             _thaw(run, change.address, node)
@@ -148,7 +152,7 @@ def start(run: Run, action: Action) -> None:
         run.engine.start(container)
         run.slurm.boot(container, node.units, run.wait)
 
-    if change.address.name == names.CONTROLLER:
+    if is_first:
         with_failback(run, change.address.scope, boot)
     else:
         boot()
@@ -173,10 +177,6 @@ def _thaw(run: Run, address: Address, node: Node) -> None:
     run.slurm.start_units(container, node.units, run.wait)
     if "slurmctld.service" not in node.units:
         return
-    if address.name == names.CONTROLLER and backup_controls(run, address.scope):
-        # It still thinks that it is in control: a start of its own makes it read what its backup did meanwhile.
-        restart = ["slurmctld.service"]
-        with_failback(run, address.scope, lambda: run.slurm.start_units(container, restart, run.wait, restart=True))
     # Its files may have been written while it was frozen.
     run.slurm.reconfigure(container)
     config.settle(run, container)

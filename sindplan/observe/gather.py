@@ -1,7 +1,6 @@
 """Gathering evidence: four calls for the whole engine, then a few for each cluster that is looked at, all at once."""
 
 import json
-import struct
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds import labels
 from sindplan.kinds.boot_people import HOMES_FILE, USERS_FILE
 from sindplan.kinds.cluster_record import PEOPLE
+from sindplan.kinds.controllers import HEARTBEAT, in_control
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
 from sindplan.kinds.key import FILES
@@ -25,7 +25,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.inventory import Found, Inventory
 from sindplan.slurm.accounting import AccountingView
-from sindplan.slurm.files import CONFIG, STATE
+from sindplan.slurm.files import CONFIG
 from sindplan.slurm.port import PROGRAMS, Slurm, SlurmView
 
 PARALLEL = 16
@@ -186,7 +186,7 @@ class _Reader:
     def _heartbeat(self, nodes: Mapping[str, ContainerSummary]) -> str:
         """Return the controller of a pair that is in control: it says so in the state volume every few seconds."""
         reader = nodes.get(names.CONTROLLER) or nodes[names.BACKUP]
-        path = f"{STATE}/heartbeat"
+        path = HEARTBEAT
         try:
             entry = self.engine.get_files(reader.id, path).get(path)
         except EngineRefused:
@@ -223,24 +223,6 @@ def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
     if isinstance(said, list) and all(isinstance(unit, str) and unit in PROGRAMS for unit in said):
         return tuple(said)
     return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
-
-
-_HEARTBEAT = struct.Struct(">QQ")
-_FRESH = 60
-"""Seconds after which a heartbeat says nothing (sind v0.11)."""
-
-
-def in_control(heartbeat: bytes, now: float) -> str:
-    """Return the short name of the controller that a heartbeat file names: two numbers, its time and a place in the pair.
-
-    Args:
-        now: Seconds since 1970.
-    """
-    if len(heartbeat) != _HEARTBEAT.size:
-        return ""
-    written, place = _HEARTBEAT.unpack(heartbeat)
-    pair = (names.CONTROLLER, names.BACKUP)
-    return pair[place] if place < len(pair) and abs(now - written) <= _FRESH else ""
 
 
 def _keys(files: Mapping[str, Entry] | None, munge: int | None) -> Mapping[str, int] | None:

@@ -70,6 +70,15 @@ while :; do
 done
 """
 
+# A slurmctld that is just taking or giving over control forgets a signal that comes then.
+_STOP = """\
+for _ in 1 2 3 4 5 6; do
+    timeout 15 systemctl stop "$@" && exit 0
+    systemctl kill -s TERM "$@"
+done
+exit 1
+"""
+
 # An empty folder in the place of a file would swallow it.
 _MOVE = f'for path; do rmdir -- "$path" 2> /dev/null; mv -fT -- "$path{_NEW}" "$path" || exit 1; done'
 
@@ -146,7 +155,7 @@ class SlurmCommands:
 
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units."""
-        self._wait(node, 'exec systemctl stop "$@"', units, 60, f"{', '.join(units)} did not stop", units)
+        self._wait(node, _STOP, units, 120, f"{', '.join(units)} did not stop", units)
 
     def set_people(
         self,

@@ -7,8 +7,8 @@ import posixpath
 from typing import Any
 
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions
-from sindplan.model.workers import assign_workers
 from sindplan.model.units import parse_memory
+from sindplan.model.workers import assign_workers
 
 IMAGE = "sindplan-node:26.05"
 Normal = dict[str, Any]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sindplan.kinds import labels
-from sindplan.observe.gather import in_control, units_said
+from sindplan.kinds.controllers import in_control
+from sindplan.observe.gather import units_said
 from sindplan.slurm.port import PROGRAMS
 from tests.strategies import SETTINGS
 
