@@ -68,8 +68,8 @@ def with_failback(run: Run, cluster: Address, start: Callable[[], None]) -> None
         start()
         return
     backup = run.id(cluster / "node" / names.BACKUP)
-    run.slurm.stop_units(backup, [_UNIT])
     try:
+        run.slurm.stop_units(backup, [_UNIT])
         start()
     finally:
         run.slurm.start_units(backup, [_UNIT], run.wait)

@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
@@ -104,7 +105,8 @@ _WRITE = Step("key.write", "making", after=(After("node.create", Where.NEEDED),)
 KIND = Kind(
     name="key",
     resource=Key,
-    create=(_WRITE,),
+    # Daemons that were restarted for a new key have to find each other again.
+    create=(_WRITE, JOIN),
     update={"mode": (Step("key.close", "closing"),)},
     delete=(Step("key.remove", "removing", Phase.REMOVE),),
 )
