@@ -22,7 +22,7 @@ class ClusterEvidence:
         volumes: Volumes by type (config, munge, data, …).
         records: The config-only networks that hold its record, newest first.
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
-        keys: Modes of the keys that there are, by path; None when no container can show them.
+        keys: Mode, user id and group id of the keys that there are, by path; None when no container can show them.
         people: Texts of sysusers.d and tmpfiles.d of the nodes that have any.
         services: Unit (without `.service`) to whether it is active, by node; only nodes that could be asked.
         view: What slurmctld says; None when it was not asked or did not answer.
@@ -38,7 +38,7 @@ class ClusterEvidence:
     nodes: Mapping[str, Container] = field(factory=dict)
     records: tuple[Network, ...] = ()
     files: Mapping[str, Entry] | None = None
-    keys: Mapping[str, int] | None = None
+    keys: Mapping[str, tuple[int, int, int]] | None = None
     people: Mapping[str, tuple[str, str]] = field(factory=dict)
     services: Mapping[str, Mapping[str, bool]] = field(factory=dict)
     view: SlurmView | None = None

@@ -85,8 +85,8 @@ class Key(Resource):
     cluster: Address = field(metadata=IGNORED)
     name: str = field(metadata=IGNORED)
     mode: int = field(metadata=IN_PLACE)
-    uid: int = field(default=0, metadata=IGNORED)
-    gid: int = field(default=0, metadata=IGNORED)
+    uid: int = field(metadata=IN_PLACE)
+    gid: int = field(metadata=IN_PLACE)
     readers: tuple[tuple[Address, tuple[str, ...]], ...] = field(default=(), metadata=IGNORED)
 
     @property
@@ -107,7 +107,7 @@ KIND = Kind(
     resource=Key,
     # Daemons that were restarted for a new key have to find each other again.
     create=(_WRITE, JOIN),
-    update={"mode": (Step("key.close", "closing"),)},
+    update=dict.fromkeys(("mode", "uid", "gid"), (Step("key.close", "closing"),)),
     delete=(Step("key.remove", "removing", Phase.REMOVE),),
 )
 
@@ -150,9 +150,13 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the keys that exist."""
     for cluster in evidence.clusters:
         for name, file in FILES.items():
-            mode = (cluster.keys or {}).get(file.path)
-            if mode is not None:
-                yield cluster.address / "key" / name, Key(cluster=cluster.address, name=name, mode=mode)
+            found = (cluster.keys or {}).get(file.path)
+            if found is not None:
+                mode, uid, gid = found
+                yield (
+                    cluster.address / "key" / name,
+                    Key(cluster=cluster.address, name=name, mode=mode, uid=uid, gid=gid),
+                )
 
 
 def write(run: Run, action: Action) -> None:
@@ -180,15 +184,14 @@ def write(run: Run, action: Action) -> None:
 
 
 def close(run: Run, action: Action) -> None:
-    """Set the mode of a key right, and its owner with it; what it says stays."""
+    """Set mode and owner of a key right; what it says stays."""
     (change,) = action.changes
     key = change.after
     assert isinstance(key, Key)
     path = FILES[key.name].path
     controller = run.id(key.cluster / "node/controller")
     entry = run.engine.get_files(controller, path)[path]
-    uid, gid = (key.uid, key.gid) if key.readers else (entry.uid, entry.gid)
-    run.engine.put_files(controller, [evolve(entry, mode=key.mode, uid=uid, gid=gid)])
+    run.engine.put_files(controller, [evolve(entry, mode=key.mode, uid=key.uid, gid=key.gid)])
 
 
 def remove(run: Run, action: Action) -> None:

@@ -118,7 +118,7 @@ class _Reader:
         # Any node shows the files: all have the volumes.
         reader = found.nodes.get(names.CONTROLLER) or next(iter(found.nodes.values()), None)
         files = self.threads.submit(self.engine.get_files, reader.id, CONFIG) if reader else None
-        munge = self.threads.submit(self._mode, reader, FILES["munge"].path) if reader else None
+        munge = self.threads.submit(self._munge_key, reader) if reader else None
         has_people = PEOPLE in record_contents(found.records)
         people = {
             short: self.threads.submit(self._people, node.id)
@@ -169,16 +169,16 @@ class _Reader:
                 return view, self.slurm.accounting(node.id) if has_db else None
         return None, None
 
-    def _mode(self, node: ContainerSummary, path: str) -> int:
-        """Return the mode of the munge key; -1 when there is none, or none of the cluster's."""
+    def _munge_key(self, node: ContainerSummary) -> Entry | None:
+        """Return the munge key; None when there is none, or none of the cluster's."""
         if labels.identity_of(node.labels) == "client_ids":
             # The image's own may lie there.
-            return -1
+            return None
+        path = FILES["munge"].path
         try:
-            entry = self.engine.get_files(node.id, path).get(path)
+            return self.engine.get_files(node.id, path).get(path)
         except NotFound:
-            return -1
-        return entry.mode if entry is not None and entry.kind == "file" else -1
+            return None
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
@@ -225,16 +225,16 @@ def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
     return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
 
 
-def _keys(files: Mapping[str, Entry] | None, munge: int | None) -> Mapping[str, int] | None:
-    """Return the modes of the keys that are there; None when no container could show them."""
-    if files is None or munge is None:
+def _keys(files: Mapping[str, Entry] | None, munge: Entry | None) -> Mapping[str, tuple[int, int, int]] | None:
+    """Return mode and owner of the keys that are there; None when no container could show them."""
+    if files is None:
         return None
-    found = {FILES["munge"].path: munge} if munge >= 0 else {}
-    for file in FILES.values():
-        entry = files.get(file.path)
-        if entry is not None and entry.kind == "file":
-            found[file.path] = entry.mode
-    return found
+    found = {**files, **({munge.path: munge} if munge is not None else {})}
+    return {
+        file.path: (entry.mode, entry.uid, entry.gid)
+        for file in FILES.values()
+        if (entry := found.get(file.path)) is not None and entry.kind == "file"
+    }
 
 
 def _or_none(future: "Future[T] | None") -> T | None:

@@ -77,17 +77,22 @@ def test_only_the_first_controller_may_write_the_munge_key() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-@pytest.mark.parametrize("mode", [0o644, 0o666, 0o000])
-def test_a_mode_changed_by_hand_is_mended_and_the_key_stays(name: str, mode: int) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [{"mode": 0o644}, {"mode": 0o666}, {"mode": 0o000}, {"uid": 0}, {"gid": 0}, {"mode": 0o644, "uid": 0, "gid": 0}],
+    ids=lambda damage: " ".join(damage),
+)
+def test_mode_and_owner_changed_by_hand_are_mended_and_the_key_stays(name: str, damage: dict[str, int]) -> None:
     wanted = declaration(api={}, **({"identity": "client_ids"} if name == "slurm" else {}))
     world = applied(wanted)
     before = key(world, name)
     assert before is not None
-    world.engine.put_files(CONTROLLER, [evolve(before, mode=mode, uid=0, gid=0)])
+    world.engine.put_files(CONTROLLER, [evolve(before, **damage)])
 
     (change,) = world.plan(wanted).changes
     assert change.address == DEV / "key" / name
-    assert [(one.name, one.before, one.after) for one in change.fields] == [("mode", mode, before.mode)]
+    assert {one.name: one.before for one in change.fields} == damage
+    assert {one.name: one.after for one in change.fields} == {field: getattr(before, field) for field in damage}
     assert world.apply(wanted).outcome.complete
 
     assert key(world, name) == before
