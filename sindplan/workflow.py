@@ -22,7 +22,7 @@ from sindplan.model.resource import State
 from sindplan.observe.gather import take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
-from sindplan.observe.ours import own, without_guests
+from sindplan.observe.ours import own, with_unknown_owners, without_guests
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
@@ -97,7 +97,7 @@ def prepare(
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
     wanted = _without(desired(layout), foreign)
     seen = without_guests(before.observed(), layout)
-    state = own(_without(seen.state, foreign), wanted, before)
+    state = with_unknown_owners(own(_without(seen.state, foreign), wanted, before), wanted, layout)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)

@@ -97,12 +97,13 @@ def observe(
     references = sorted({*images, *mesh_images, COREDNS})
     with pool() as threads:
         known = dict(zip(references, threads.map(lambda ref: look_up(engine, ref), references), strict=True))
-        # A tag may be gone, or mean another image by now: what a node has is known by what it runs.
-        own = {node.image_id for cluster in evidence.clusters for node in cluster.nodes.values()}
-        strange = sorted(own - {image.id for image in known.values()})
-        running = dict(zip(strange, threads.map(lambda ref: look_up(engine, ref), strange), strict=True))
-        running |= {image.id: image for image in known.values() if image.id in own}
-    return Observation(inventory=inventory, evidence=evidence, images=known, running=running)
+    nodes = [node for cluster in evidence.clusters for node in cluster.nodes.values()]
+    return Observation(
+        inventory=inventory,
+        evidence=evidence,
+        images=known,
+        running={node.image_id: _known_of(node.image_id, node.labels) for node in nodes},
+    )
 
 
 def look_up(engine: Engine, reference: str) -> ImageFacts:
@@ -110,8 +111,13 @@ def look_up(engine: Engine, reference: str) -> ImageFacts:
     image = engine.image(reference)
     if image is None:
         return ImageFacts()
-    text = image.labels.get(IMAGE_LABEL) or cached_probe(image.id)
-    return (image_facts(image.id, text) if text else None) or ImageFacts(id=image.id)
+    return _known_of(image.id, image.labels)
+
+
+def _known_of(image_id: str, marks: Mapping[str, str]) -> ImageFacts:
+    """Return what is known of an image, by its labels; a container made from it carries them too, and may outlive it."""
+    text = marks.get(IMAGE_LABEL) or cached_probe(image_id)
+    return (image_facts(image_id, text) if text else None) or ImageFacts(id=image_id)
 
 
 def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mapping[str, ImageFacts]) -> ClusterFacts:

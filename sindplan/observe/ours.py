@@ -1,6 +1,10 @@
 """What of all that exists a plan is about: not the workers that another tool added, not what users put beside sindplan's own."""
 
+from attrs import evolve
+
 from sindplan.kinds import account, slurm_user
+from sindplan.kinds.config import File
+from sindplan.kinds.key import Key
 from sindplan.model.address import MESH, Address
 from sindplan.model.layout import Layout
 from sindplan.model.resource import State
@@ -35,6 +39,24 @@ def own(state: State, wanted: State, before: Observation) -> State:
             else resource
         )
         for address, resource in found.items()
+    }
+
+
+def with_unknown_owners(state: State, wanted: State, layout: Layout) -> State:
+    """Take the owners of files and keys to be right where nothing is known of the image that gives them their ids.
+
+    It may be gone from the engine; what another said, or root, would lock the daemons out.
+    """
+    unknown = {cluster.address for cluster in layout.clusters if not cluster.controller.facts.probed}
+    return {
+        address: (
+            evolve(resource, uid=other.uid, gid=other.gid)
+            if address.scope in unknown
+            and isinstance(resource, File | Key)
+            and isinstance(other := wanted.get(address), File | Key)
+            else resource
+        )
+        for address, resource in state.items()
     }
 
 

@@ -80,7 +80,7 @@ def test_only_the_first_controller_may_write_the_munge_key() -> None:
 @pytest.mark.parametrize(
     "damage",
     [{"mode": 0o644}, {"mode": 0o666}, {"mode": 0o000}, {"uid": 0}, {"gid": 0}, {"mode": 0o644, "uid": 0, "gid": 0}],
-    ids=lambda damage: " ".join(damage),
+    ids=" ".join,
 )
 def test_mode_and_owner_changed_by_hand_are_mended_and_the_key_stays(name: str, damage: dict[str, int]) -> None:
     wanted = declaration(api={}, **({"identity": "client_ids"} if name == "slurm" else {}))

@@ -43,6 +43,35 @@ def test_an_image_whose_tag_is_gone_changes_nothing(cluster):
     assert world.plan(declaration(**cluster)).changes == ()
 
 
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_an_image_that_is_gone_with_all_its_tags_changes_nothing(cluster):
+    world = applied(declaration(**cluster))
+
+    world.engine._images.clear()
+
+    assert world.plan(declaration(**cluster)).changes == ()
+
+
+def test_owners_are_left_alone_where_an_unlabelled_image_and_its_probe_are_gone(monkeypatch, tmp_path):
+    """Another machine may have looked into it: nobody here can say then which ids its users have."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    world = new_world()
+    world.engine.add_image("plain:1", labels={"sind.slurm.version": "26.05.5"})
+    image = world.engine.image("plain:1")
+    probe = tmp_path / "sindplan" / "images" / f"{image.id.removeprefix('sha256:')}.json"
+    probe.parent.mkdir(parents=True)
+    probe.write_text(json.dumps(IMAGE_FACTS))
+    wanted = declaration(image="plain:1", db={}, api={})
+    assert world.apply(wanted).outcome.complete
+    assert world.plan(wanted).changes == ()
+
+    world.engine._images.clear()
+    probe.unlink()
+
+    fields = {(change.address.name, field.name) for change in world.plan(wanted).changes for field in change.fields}
+    assert not {field for field in fields if field[1] in ("uid", "gid")}
+
+
 def test_a_tag_that_moved_to_other_user_ids_changes_nothing():
     """What runs has the ids of the image that it was made from."""
     world = applied(declaration(db={}))
