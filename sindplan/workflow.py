@@ -16,10 +16,11 @@ from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
-from sindplan.model.kind import Operation, scope_of
-from sindplan.model.layout import images_of, lay_out, node_images
+from sindplan.model.kind import MAKING, Operation, scope_of
+from sindplan.model.layout import Layout, images_of, lay_out, node_images
 from sindplan.model.resource import State
 from sindplan.observe.gather import take_inventory
+from sindplan.observe.images_kept import with_running_images
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, with_unknown_owners, without_guests
@@ -83,20 +84,23 @@ def prepare(
     *,
     probe: bool = True,
     passwords: Mapping[Address, Hidden] | None = None,
+    replace: Collection[Address] = (),
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
     Args:
+        replace: Nodes to replace though nothing of them differs, by address or prefix.
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
     """
     clusters = clusters_of(declaration)
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
-    layout = lay_out(declaration, before.facts())
+    layout = lay_out(declaration, before.facts(), replace)
+    _check_demanded(layout, replace)
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
-    wanted = _without(desired(layout), foreign)
     seen = without_guests(before.observed(), layout)
+    wanted = with_running_images(_without(desired(layout), foreign), seen.state, before.images)
     state = with_unknown_owners(own(_without(seen.state, foreign), wanted, before), wanted, layout)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
@@ -111,7 +115,7 @@ def prepare(
             for secret in plain_secrets(declaration)
         ),
     )
-    creating = {change.address for change in plan.changes if change.operation is Operation.CREATE}
+    creating = {change.address for change in plan.changes if change.operation in MAKING}
     return Prepared(
         owner=declaration.name,
         plan=plan,
@@ -121,6 +125,18 @@ def prepare(
         privileges=privileges(layout.clusters, creating),
         drain_timeouts=_drain_timeouts(declaration, before),
     )
+
+
+def _check_demanded(layout: Layout, replace: Collection[Address]) -> None:
+    demanded = [
+        cluster.address / "node" / node.short for cluster in layout.clusters for node in cluster.nodes if node.demanded
+    ]
+    idle = [str(address) for address in replace if not any(node.below(address) for node in demanded)]
+    if idle:
+        raise SindplanError(
+            f"There is no node to replace at {', '.join(idle)}.",
+            "Name a node that is declared and there, such as sind/dev/node/worker-0, or a cluster.",
+        )
 
 
 def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) -> tuple[Prepared, ...]:
@@ -167,7 +183,7 @@ def get_images(engine: Engine, declaration: Declaration, prepared: Prepared, say
     """
     facts = prepared.before.facts()
     # Also what was left half made is created; what only has to be started needs no image.
-    new = {change.address for change in prepared.plan.changes if change.operation is Operation.CREATE}
+    new = {change.address for change in prepared.plan.changes if change.operation in MAKING}
     new |= {change.address for change in prepared.plan.changes if any(field.name == "made" for field in change.fields)}
     needed = {getattr(change.after, "image", "") for change in prepared.plan.changes if change.address in new}
     images = dict(facts.images)

@@ -6,6 +6,7 @@ its create calls drop fields. Importing this module does not import the SDK, whi
 
 import contextlib
 import json
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -263,6 +264,23 @@ class DockerEngine:
                 timeout=LONG,
             )
         )
+
+    def copy_files(self, source: str, target: str, path: str) -> None:
+        """Let the archive of one container run into the other."""
+        read = self._call("copy_files", source, "GET", "/containers/{}/archive", query={"path": path}, timeout=LONG)
+        with self._transport.open(read) as answer:
+            self._transport.send(
+                self._call(
+                    "copy_files",
+                    target,
+                    "PUT",
+                    "/containers/{}/archive",
+                    # An archive names what is in it from its last folder on.
+                    query={"path": posixpath.dirname(path), "noOverwriteDirNonDir": "1"},
+                    data=answer.parts(LONG),
+                    timeout=LONG,
+                )
+            )
 
     def execute(self, container: str, command: Sequence[str], timeout: float = 60, user: str = "") -> Executed:
         """Run a command and wait for its end."""

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.execute.executor import Outcome, execute
+from sindplan.execute.replaced import with_replacements_kept, with_successors
 from sindplan.execute.reporter import Reporter
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.kinds.run import Known, Run
@@ -140,15 +141,17 @@ def _take_back(
     goal, start = before.observed(), now.observed()
     # Half made nodes that were found are not worth going back to.
     worth = {address: resource for address, resource in goal.state.items() if resource.finished}
+    back_to, kept = with_replacements_kept(_within(worth, scopes), _within(start.state, scopes), run.token)
     plan = make_plan(
-        _within(worth, scopes),
+        back_to,
         Observed(
-            state=with_hidden_differences(_within(start.state, scopes), goal.state),
+            state=with_hidden_differences(with_successors(_within(start.state, scopes), back_to), goal.state),
             unknown=start.unknown | goal.unknown,
         ),
         KINDS,
     )
     changes, foreign = _only_own(plan.changes, run.token, planned)
+    foreign = (*foreign, *kept)
     if not changes:
         return scopes, foreign
     plan = Plan(changes=changes, actions=actions(changes, KINDS))

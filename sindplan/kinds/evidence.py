@@ -19,6 +19,8 @@ class ClusterEvidence:
 
     Attributes:
         nodes: Containers by short name.
+        aside: Ids of containers whose successors have taken their places, by short name.
+        halves: Ids of containers that were to take a place and were never started, by short name.
         volumes: Volumes by type (config, munge, data, …).
         records: The config-only networks that hold its record, newest first.
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
@@ -36,6 +38,8 @@ class ClusterEvidence:
     network: Network | None = None
     volumes: Mapping[str, Volume] = field(factory=dict)
     nodes: Mapping[str, Container] = field(factory=dict)
+    aside: Mapping[str, str] = field(factory=dict)
+    halves: Mapping[str, str] = field(factory=dict)
     records: tuple[Network, ...] = ()
     files: Mapping[str, Entry] | None = None
     keys: Mapping[str, tuple[int, int, int]] | None = None

@@ -8,7 +8,7 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds.boot_daemons import daemon_entries
 from sindplan.kinds.boot_people import home_entries, people_entries
-from sindplan.kinds.host_key import HostKey
+from sindplan.kinds.host_key import HOST_KEY, HostKey
 from sindplan.model.hidden import Hidden
 from sindplan.model.people import People
 from sindplan.slurm.files import STATE
@@ -71,10 +71,10 @@ def boot_entries(boot: FirstBoot, host_key: HostKey, relay_key: str, password: H
 
 
 def _ssh(host_key: HostKey, relay_key: str) -> Iterator[Entry]:
-    yield Entry(path="/etc/ssh/ssh_host_ed25519_key", content=host_key.private, mode=0o600)
-    yield Entry(path="/etc/ssh/ssh_host_ed25519_key.pub", content=f"{host_key.public}\n".encode())
+    yield Entry(path=HOST_KEY, content=host_key.private, mode=0o600)
+    yield Entry(path=f"{HOST_KEY}.pub", content=f"{host_key.public}\n".encode())
     # Other keys, which the image may bring, would be the same on all nodes.
-    yield Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=b"HostKey /etc/ssh/ssh_host_ed25519_key\n")
+    yield Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=f"HostKey {HOST_KEY}\n".encode())
     yield Entry(path="/root/.ssh", kind="dir", mode=0o700)
     yield Entry(path="/root/.ssh/authorized_keys", content=f"{relay_key.strip()}\n".encode(), mode=0o600)
 

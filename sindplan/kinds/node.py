@@ -5,18 +5,22 @@ units to start lie in it before its first boot.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from attrs import evolve
 
 from sindplan.engine.records import Container
+from sindplan.errors import NotFound
 from sindplan.kinds import config, labels
-from sindplan.kinds.controllers import answering, has_taken_over, with_failback
+from sindplan.kinds.controllers import answering, has_taken_over
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, Node
 from sindplan.kinds.node_wanted import wanted
-from sindplan.kinds.removing import remove_container
+from sindplan.kinds.replacing import FORGET, RENAME, REPLACE, RESTORE
 from sindplan.kinds.run import Run
+from sindplan.kinds.units_said import units_said
 from sindplan.model import names, network
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
@@ -48,6 +52,7 @@ _START = Step(
         After("key.write", Where.CLUSTER),
         # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
         After("service.reconfigure", Where.NEEDED),
+        After("node.prove", Where.EARLIER),
     ),
 )
 _CONNECT = Step(
@@ -61,8 +66,10 @@ JOIN = Step(
     after=(
         After("node.connect", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
+        After("node.restore", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
+        After("node.prove", Where.EARLIER),
     ),
     batch=True,
 )
@@ -73,12 +80,16 @@ KIND = Kind(
     resource=Node,
     create=(_CREATE, _START, JOIN),
     update={
+        "successor": (RESTORE, JOIN),
+        "name": (RENAME,),
         "made": (_CREATE, _START, JOIN),
         "power": (_START, JOIN),
         "cpus": (Step("node.limit", "setting limits"),),
         "memory": (Step("node.limit", "setting limits"),),
         "networks": (_CONNECT, JOIN),
+        "aside": (FORGET,),
     },
+    replace={**REPLACE, "anew": (_CREATE, _START, JOIN)},
     delete=(Step("node.remove", "removing", Phase.REMOVE),),
 )
 
@@ -87,13 +98,16 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the nodes that exist."""
     for cluster in evidence.clusters:
         for short, container in cluster.nodes.items():
-            yield cluster.address / "node" / short, _seen(cluster, container)
+            yield cluster.address / "node" / short, _seen(cluster, short, container)
 
 
-def _seen(cluster: ClusterEvidence, container: Container) -> Node:
+def _seen(cluster: ClusterEvidence, short: str, container: Container) -> Node:
     spec = container.spec
     return Node(
         name=spec.name,
+        short=short,
+        aside=cluster.aside.get(short, ""),
+        half=cluster.halves.get(short, ""),
         image=spec.image,
         made=container.state != "created",
         # One that was never started is made anew and started with that.
@@ -114,6 +128,7 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
             labels.CLUSTER: cluster.name,
         },
         slurm_version=spec.labels.get(labels.SLURM_VERSION, ""),
+        units=units_said(spec.labels),
         image_id=container.image_id,
         id=container.id,
         run=spec.labels.get(labels.RUN, ""),
@@ -148,27 +163,7 @@ def start(run: Run, action: Action) -> None:
         run.engine.pause(container)
         return
 
-    def boot() -> None:
-        run.engine.start(container)
-        run.slurm.boot(container, node.units, run.wait)
-
-    if is_first:
-        with_failback(run, change.address.scope, boot)
-    else:
-        boot()
-    _settle(run, change.address, node)
-
-
-def _settle(run: Run, address: Address, node: Node) -> None:
-    """Take away the marks of the daemons that have read their files with this start."""
-    for daemon in config.MARKS:
-        if f"{daemon}.service" not in node.units:
-            continue
-        controller = run.known.ids.get(address.scope / "node" / names.CONTROLLER, "")
-        through = run.id(address) if daemon == "slurmctld" else controller
-        container = run.engine.inspect_container(through)
-        if container is not None and container.state == "running":
-            config.settle(run, through, daemon)
+    bring_up(run, change.address, node)
 
 
 def _thaw(run: Run, address: Address, node: Node) -> None:
@@ -227,11 +222,22 @@ def connect(run: Run, action: Action) -> None:
             run.engine.connect(name, container, resolved, gw_priority=1 if own else 0)
 
 
+def remove(run: Run, action: Action) -> None:
+    """Remove a node, and what a replacement that did not finish has left of it."""
+    (change,) = action.changes
+    node = change.before
+    assert isinstance(node, Node)
+    for container in (node.half, node.aside, run.id(change.address)):
+        if container:
+            with suppress(NotFound):
+                run.engine.remove_container(container)
+
+
 PERFORM = {
     "node.create": create,
     "node.start": start,
     "node.join": join,
     "node.limit": limit,
     "node.connect": connect,
-    "node.remove": remove_container,
+    "node.remove": remove,
 }

@@ -38,6 +38,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
     marks = {**labels.node(cluster.realm, cluster.name, node.short), **_given(cluster, node)}
     return Node(
         name=names.container(cluster.realm, cluster.name, node.short),
+        short=node.short,
         image=node.image,
         power="running",
         cpus=node.cpus if cluster.limits else None,
@@ -60,6 +61,9 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         units=units_of(cluster, node),
         boot=_first_boot(cluster, node),
         after=_starts_after(cluster, node),
+        demanded=node.demanded,
+        image_id=node.image_id,
+        max_unavailable=node.max_unavailable,
     )
 
 

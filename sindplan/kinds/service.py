@@ -62,6 +62,7 @@ class Service(Resource):
 KIND = Kind(
     name="service",
     resource=Service,
+    comes_with_host=True,
     update={
         "active": (
             Step(

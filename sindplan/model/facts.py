@@ -102,6 +102,7 @@ class ClusterFacts:
         host_keys: Public SSH host keys by short name.
         people: Ids of its users and groups.
         images: What is known of the images that its nodes were made from, by short name.
+        references: What those images were called, by short name.
         cvmfs: How its nodes have CVMFS: `volume`, `hostPath` or not at all.
     """
 
@@ -111,6 +112,7 @@ class ClusterFacts:
     host_keys: Mapping[str, str] = field(factory=dict)
     people: Ids = field(factory=Ids)
     images: Mapping[str, ImageFacts] = field(factory=dict)
+    references: Mapping[str, str] = field(factory=dict)
     cvmfs: str = ""
 
 

@@ -18,6 +18,10 @@ class Operation(Enum):
     DELETE = "delete"
 
 
+MAKING = frozenset({Operation.CREATE, Operation.REPLACE})
+"""Operations that make something new."""
+
+
 class Phase(IntEnum):
     """When a step is due within its cluster. Only the first phase can be taken back."""
 
@@ -32,6 +36,7 @@ class Where(Enum):
     SAME = "the same resource"
     NEEDED = "what the resource needs"
     NEEDING = "what needs the resource"
+    EARLIER = "what is replaced before the resource"
     CLUSTER = "every resource of the same cluster"
 
 
@@ -53,6 +58,7 @@ class Step:
         phase: When it is due.
         after: What it waits for.
         batch: Whether all resources of a cluster take this step in one action.
+        final: Whether nothing that the cluster's actions did can be taken back once this one has begun.
     """
 
     name: str
@@ -60,6 +66,7 @@ class Step:
     phase: Phase = Phase.BUILD
     after: tuple[After, ...] = ()
     batch: bool = False
+    final: bool = False
 
 
 @frozen(kw_only=True)
@@ -70,14 +77,16 @@ class Kind:
         name: The word in the address.
         resource: Its class.
         create, delete: Steps in order.
-        comes_with_host: Whether a host that is made brings it along, so that nothing is done for it then.
+        comes_with_host: Whether a host that is made, or made anew, brings it along, so that nothing is done for it then.
         update: Steps per changed field; fields with the same step take it once.
+        replace: Steps per manner of replacing (see `Resource.manner`); without any it cannot be replaced.
     """
 
     name: str
     resource: type[Resource]
     create: tuple[Step, ...] = ()
     update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
+    replace: Mapping[str, tuple[Step, ...]] = field(factory=dict)
     delete: tuple[Step, ...] = ()
     comes_with_host: bool = False
 

@@ -3,14 +3,14 @@
 Pure. What it needs to know of the world comes in as facts; everything after it (files, labels, resources) only reads it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from attrs import field, frozen
 
 from sindplan.model import declaration as said
 from sindplan.model import names, network
-from sindplan.model.address import MESH, Address, natural
+from sindplan.model.address import MESH, Address, below_any, natural
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
 from sindplan.model.people import Ids, People, people
@@ -33,6 +33,9 @@ class NodeLayout:
         managed: Whether sindplan runs Slurm on it.
         knows_users: Whether the cluster's users and groups exist on it.
         worker: What is said of its worker group; None for other roles.
+        demanded: Why it is to be replaced though nothing of it differs; empty without such a demand.
+        image_id: What its image must be, where a tag is followed or a replacement is demanded; empty where any will do.
+        max_unavailable: How many of its group may be replaced at once.
     """
 
     short: str
@@ -50,6 +53,9 @@ class NodeLayout:
     devices: tuple[str, ...] = ()
     security_opt: tuple[str, ...] = ()
     worker: WorkerGroup | None = None
+    demanded: str = ""
+    image_id: str = ""
+    max_unavailable: int = 1
 
     @property
     def role(self) -> str:
@@ -145,10 +151,14 @@ class Layout:
     meshes: tuple[MeshLayout, ...]
 
 
-def lay_out(declaration: Declaration, facts: Facts) -> Layout:
-    """Decide everything that a declaration leaves open."""
+def lay_out(declaration: Declaration, facts: Facts, replace: Collection[Address] = ()) -> Layout:
+    """Decide everything that a declaration leaves open.
+
+    Args:
+        replace: Addresses (or prefixes) of nodes that are to be replaced on demand.
+    """
     clusters = tuple(
-        _cluster(declaration.name, realm, name, cluster, facts)
+        _cluster(declaration.name, realm, name, cluster, facts, replace)
         for realm, spec in sorted(declaration.realms.items(), key=lambda item: natural(item[0]))
         for name, cluster in sorted(spec.clusters.items(), key=lambda item: natural(item[0]))
     )
@@ -187,7 +197,9 @@ def _first(*values: T | None) -> T:
     return next(value for value in values if value is not None)
 
 
-def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) -> ClusterLayout:
+def _cluster(
+    owner: str, realm: str, name: str, cluster: Cluster, facts: Facts, replace: Collection[Address]
+) -> ClusterLayout:
     seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
     subnet = seen.subnet or cluster.subnet or ""
     managed = is_managed(cluster)
@@ -195,18 +207,25 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
     def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
         image = _image(cluster, options)
         own = managed and getattr(options, "managed", None) is not False
+        demanded = short in seen.references and below_any(Address((realm, name, "node", short)), replace)
+        now = facts.images.get(image, ImageFacts())
+        asked = now.id if cluster.follow_tag or demanded else ""
+        worker = options if isinstance(options, WorkerGroup) else None
         return NodeLayout(
             short=short,
             group=group,
             image=image,
-            facts=seen.images.get(short) or facts.images.get(image, ImageFacts()),
+            facts=_made_from(seen, short, image, now, asked),
             cpus=_first(options.cpus, cluster.defaults.cpus, said.CPUS),
             memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
             tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),
             address=network.address(subnet, short),
             managed=own,
             knows_users=_knows_users(cluster, names.role_of(short), managed=own),
-            worker=options if isinstance(options, WorkerGroup) else None,
+            worker=worker,
+            demanded="on demand" if demanded else "",
+            image_id=asked,
+            max_unavailable=_first(worker.max_unavailable if worker else None, cluster.max_unavailable),
             **{privilege: _merged(cluster.defaults, options, privilege) for privilege in _PRIVILEGES},
         )
 
@@ -241,6 +260,14 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         # What its nodes have mounted stays what it is: another backend would mean other containers.
         cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )
+
+
+def _made_from(seen: ClusterFacts, short: str, image: str, now: ImageFacts, asked: str) -> ImageFacts:
+    """Return what is known of the image that a node is, or will be, made from: a tag that moved changes no running node."""
+    present = seen.images.get(short)
+    if present is None or seen.references.get(short) != image or asked not in ("", present.id):
+        return now
+    return present
 
 
 _PRIVILEGES = ("cap_add", "cap_drop", "devices", "security_opt")

@@ -66,6 +66,11 @@ def container(realm: str, cluster: str, short: str) -> str:
     return f"{realm}-{cluster}-{short}"
 
 
+def aside(container: str) -> str:
+    """Return the name that a container has while its successor takes its place and its name."""
+    return f"{container}-replaced"
+
+
 def network(realm: str, cluster: str) -> str:
     """Return the name of a cluster's network."""
     return f"{realm}-{cluster}-net"

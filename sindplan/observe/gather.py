@@ -1,6 +1,5 @@
 """Gathering evidence: four calls for the whole engine, then a few for each cluster that is looked at, all at once."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,13 +19,13 @@ from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
 from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
-from sindplan.kinds.roles import units
+from sindplan.kinds.units_said import units_said
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.inventory import Found, Inventory
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.files import CONFIG
-from sindplan.slurm.port import PROGRAMS, Slurm, SlurmView
+from sindplan.slurm.port import Slurm, SlurmView
 
 PARALLEL = 16
 """Calls in flight at once, as sind has it."""
@@ -139,6 +138,8 @@ class _Reader:
                 network=found.network,
                 volumes=found.volumes,
                 nodes=seen,
+                aside={short: container.id for short, container in found.aside.items()},
+                halves={short: container.id for short, container in found.halves.items()},
                 records=found.records,
                 files=(
                     None
@@ -212,17 +213,6 @@ class _Reader:
             # It stopped in between, or hangs: unknown, like a node that does not run.
             return {}
         return {unit.removesuffix(".service"): active for unit, active in found.items()}
-
-
-def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the units that must run on a node, by its labels: what it was made for, or what its role asks for."""
-    try:
-        said = json.loads(marks.get(labels.SPEC) or "{}").get("units")
-    except (ValueError, AttributeError, RecursionError):
-        said = None
-    if isinstance(said, list) and all(isinstance(unit, str) and unit in PROGRAMS for unit in said):
-        return tuple(said)
-    return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
 
 
 def _keys(files: Mapping[str, Entry] | None, munge: Entry | None) -> Mapping[str, tuple[int, int, int]] | None:

@@ -148,6 +148,9 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mappi
             # One that was never started is made anew, from what the reference means now.
             if container.state != "created" and container.image_id in images
         },
+        references={
+            short: container.spec.image for short, container in cluster.nodes.items() if container.state != "created"
+        },
         host_keys={
             short: key
             for short, container in cluster.nodes.items()

@@ -43,6 +43,7 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
             in_scope[step.name, scope].add(name)
             own[change.address].append(name)
     needing = _needing(changes)
+    _lanes(changes, own, nodes)
     for name, node in nodes.items():
         for after in node.step.after:
             # What a whole cluster says is the same for every change of it.
@@ -73,8 +74,24 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
             # What a cluster does together comes after what each does for itself.
             return sorted(once, key=lambda step: step.batch)
         case Operation.REPLACE:
-            # Shown, and blocked by the preflight: nothing is done for it.
-            return ()
+            before, after = change.before, change.after
+            assert before is not None, "what is replaced was there"
+            assert after is not None, "what is replaced comes again"
+            # What cannot be replaced is shown, and blocked by the preflight: nothing is done for it.
+            return kind.replace.get(after.manner(before), ())
+
+
+def _lanes(changes: Sequence[Change], own: Mapping[Address, list[str]], nodes: Mapping[str, _Draft]) -> None:
+    """Let what shares a lane be replaced in turns, so many at once as the lane has room for."""
+    lanes: dict[str, list[list[str]]] = defaultdict(list)
+    for change in changes:
+        lane = change.resource.lane
+        if change.operation is Operation.REPLACE and lane is not None and own[change.address]:
+            name, width = lane
+            before = lanes[name]
+            if len(before) >= width:
+                nodes[own[change.address][0]].needs.add(before[-width][-1])
+            before.append(own[change.address])
 
 
 def _needing(changes: Sequence[Change]) -> Mapping[Address, list[Address]]:
@@ -99,6 +116,8 @@ def _waits(
             addresses: Iterable[Address] = (change.address,)
         case Where.NEEDED:
             addresses = change.resource.needs
+        case Where.EARLIER:
+            addresses = change.resource.earlier
         case Where.NEEDING:
             addresses = needing.get(change.address, ())
         case Where.CLUSTER:
@@ -150,6 +169,7 @@ def _sorted(nodes: Mapping[str, _Draft]) -> tuple[Action, ...]:
             scope=node.scope,
             needs=tuple(sorted(node.needs)),
             changes=tuple(sorted(node.changes, key=lambda change: change.address)),
+            final=node.step.final,
         )
         for name in order
         for node in (nodes[name],)

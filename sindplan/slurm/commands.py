@@ -22,6 +22,8 @@ from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 
 _ASK = 10.0
 """Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
+_DUMPED_WITHIN = 3600.0
+"""Seconds that a dump of the database may take."""
 _ACCOUNTING = 120.0
 """Seconds that a batch of accounts may take: sind's limit."""
 _SEPARATOR = "--"
@@ -105,6 +107,14 @@ for user; do
 done
 """
 
+_DUMP = """\
+umask 077
+set -e
+rm -f -- "$1.part"
+mariadb-dump --all-databases --single-transaction --quick > "$1.part"
+mv -fT -- "$1.part" "$1"
+"""
+
 _RESOLVED = """\
 while [ $# -gt 0 ]; do
     until getent ahostsv4 "$1" | grep -q "^$2 "; do sleep 0.05; done
@@ -170,6 +180,10 @@ class SlurmCommands:
         expected = [f"{name}:{uid}" for name, uid in users.items()]
         arguments = [*gone_files, "--", *gone_users, "--", *gone_groups, "--", *expected]
         self._wait(node, _PEOPLE, arguments, 60, "users could not be made or removed", ())
+
+    def dump_database(self, node: str, path: str) -> None:
+        """Run `mariadb-dump`: one transaction, so that what it writes fits together (mariadb-dump(1))."""
+        self._wait(node, _DUMP, [path], _DUMPED_WITHIN, "the database could not be dumped", ("mariadb",))
 
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put the files beside the old ones and move them over those."""

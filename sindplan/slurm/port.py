@@ -105,6 +105,12 @@ class Slurm(Protocol):
             NodeFailed: A user has another id, or works right now and cannot be removed.
         """
 
+    def dump_database(self, node: str, path: str) -> None:
+        """Write all that a running node's MariaDB holds into a file that its owner alone can read, whole or not at all.
+
+        Raises `NodeFailed`.
+        """
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put files in the place of others in a running node, each whole at once for who reads meanwhile; folders first."""
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from sindplan.engine.records import Container, Entry
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.versions import step
 
 MUNGE_KEY = "/etc/munge/munge.key"
 SLURM_KEY = f"{CONFIG}/slurm.key"
@@ -32,6 +33,9 @@ class Machine(Protocol):
 
     def neighbour(self, container: Container, short: str) -> Container | None:
         """Return another node of the cluster."""
+
+    def wrote(self, container: Container) -> str:
+        """Return the version of the slurmctld that last wrote the cluster's state."""
 
     def active(self, container: Container, unit: str) -> bool:
         """Say whether a unit runs."""
@@ -93,6 +97,9 @@ def _readable_by_slurmdbd(entry: Entry) -> bool:
 
 
 def _slurmctld(machine: Machine, container: Container, running: Collection[str]) -> bool:
+    if step(machine.wrote(container), container.labels.get("sind.slurm.version", "")) in ("downgrade", "too far"):
+        # State that it cannot read.
+        return False
     text = machine.text(container, "slurm.conf")
     if "accounting_storage/slurmdbd" in text:
         # A real one tries again every two seconds; here it is to come first.

@@ -33,10 +33,11 @@ class _Node:
 
 @define
 class _Controller:
-    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes set down."""
+    """What a slurmctld knows: addresses by node name as last read, drain reasons, the version that wrote its state."""
 
     addresses: dict[str, str] = field(factory=dict)
     reasons: dict[str, str] = field(factory=dict)
+    wrote: str = ""
 
 
 @define
@@ -117,6 +118,7 @@ class SlurmMachine:
         elif unit in node.units and by_slurm_key(self, container):
             node.key = self.engine.read(container.id, SLURM_KEY) or b""
         if unit == "slurmctld.service" and unit in node.units:
+            self.controller(container).wrote = container.labels.get("sind.slurm.version", "")
             self.read_configuration(container)
 
     def stop_unit(self, container: Container, unit: str) -> None:
@@ -134,6 +136,10 @@ class SlurmMachine:
         lines = node_lines(self.text(container, NODES_FILE))
         known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+
+    def wrote(self, container: Container) -> str:
+        """Return the version of the slurmctld that last wrote the state of a container's cluster."""
+        return self.controller(container).wrote
 
     def controller(self, container: Container) -> _Controller:
         """Return what the slurmctld of a container's cluster knows."""
@@ -198,8 +204,11 @@ class SlurmMachine:
         return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode("utf-8", "replace")
 
     def neighbour(self, container: Container, short: str) -> Container | None:
-        """Return the node of that short name in the cluster of a container: it shares its config volume."""
-        for summary in self.engine.containers():
+        """Return the node of that short name in the cluster of a container: it shares its config volume.
+
+        While a node is replaced there are two of a name, of which one runs.
+        """
+        for summary in sorted(self.engine.containers(), key=lambda found: found.state not in ("running", "paused")):
             found = self.engine.inspect_container(summary.id)
             if found and found.spec.hostname == short and _config_volume(found) == _config_volume(container):
                 return found
