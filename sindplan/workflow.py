@@ -13,6 +13,7 @@ from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS, desired
+from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
@@ -37,6 +38,7 @@ from sindplan.preflight.ownership import check_ownership, foreign_owners
 from sindplan.preflight.privileges import privileges
 from sindplan.slurm.files import STORAGE_PASSWORD
 from sindplan.slurm.port import Slurm
+from sindplan.slurm.trial import sweep_trial
 from sindplan.statefile.recorded import recorded_declaration
 from sindplan.statefile.secrets import plain_secrets
 
@@ -83,6 +85,7 @@ def prepare(
     *,
     probe: bool = True,
     passwords: Mapping[Address, Hidden] | None = None,
+    allow_job_loss: bool = False,
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
@@ -90,6 +93,7 @@ def prepare(
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        allow_job_loss: Whether jobs may be lost or begun anew.
     """
     clusters = clusters_of(declaration)
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
@@ -110,6 +114,7 @@ def prepare(
             f"{secret.realm}/{secret.cluster}: {'.'.join(map(str, secret.key))}"
             for secret in plain_secrets(declaration)
         ),
+        allow_job_loss=allow_job_loss,
     )
     creating = {change.address for change in plan.changes if change.operation is Operation.CREATE}
     return Prepared(
@@ -243,6 +248,15 @@ def prepare_destroy(
             *check_destroy(before.evidence, _protected(state, declaration, own), allow_job_loss=allow_job_loss),
         ),
     )
+
+
+def sweep_trials(engine: Engine, prepared: Prepared) -> None:
+    """Remove what an apply that was killed has left of a trial. The locks of the realms must be held."""
+    inventory = prepared.before.inventory
+    there = {one.name for one in inventory.containers} | {one.name for one in inventory.networks}
+    for cluster in prepared.clusters:
+        if (name := names.trial(cluster.realm, cluster.cluster)) in there:
+            sweep_trial(engine, name)
 
 
 def _protected(state: State, declaration: Declaration | None, clusters: Collection[Address]) -> frozenset[Address]:

@@ -13,6 +13,7 @@ from sindplan.execute.apply import OnFailure
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
+@click.option("--allow-job-loss", is_flag=True, help="Go on though jobs are lost or begun anew.")
 @click.option(
     "--on-failure",
     type=click.Choice(["rollback", "stop"]),
@@ -28,6 +29,7 @@ def command(
     paths: tuple[Path, ...],
     auto_approve: bool,
     allow_privileged: bool,
+    allow_job_loss: bool,
     on_failure: OnFailure,
     parallelism: int,
     secrets_dir: Path | None,
@@ -37,19 +39,23 @@ def command(
     """Make the clusters match the declaration."""
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
-    from sindplan.workflow import clusters_of, get_images, prepare
+    from sindplan.workflow import Prepared, clusters_of, get_images, prepare
 
     declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, passwords=passwords)
+
+        def prepare_again() -> Prepared:
+            return prepare(engine, slurm, declaration, passwords=passwords, allow_job_loss=allow_job_loss)
+
+        prepared = prepare_again()
         wanting = not prepared.blocked and not prepared.plan.empty
         if wanting and get_images(engine, declaration, prepared, output.say):
-            prepared = prepare(engine, slurm, declaration, passwords=passwords)
+            prepared = prepare_again()
         return execute_prepared(
             prepared,
-            lambda: prepare(engine, slurm, declaration, passwords=passwords),
+            prepare_again,
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),

@@ -79,6 +79,8 @@ def network_body(spec: NetworkSpec) -> Json:
     pool = {"Subnet": spec.subnet, "Gateway": spec.gateway, "IPRange": spec.ip_range}
     if given := {key: value for key, value in pool.items() if value}:
         body["IPAM"] = {"Driver": "default", "Config": [given]}
+    if spec.internal:
+        body["Internal"] = True
     return body | ({"ConfigOnly": True} if spec.config_only else {"Driver": "bridge"})
 
 

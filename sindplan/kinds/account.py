@@ -67,6 +67,8 @@ WHEN_SERVED = (
     After("node.join", Where.CLUSTER),
     After("service.start", Where.CLUSTER),
     After("service.reconfigure", Where.CLUSTER),
+    After("service.restart", Where.CLUSTER),
+    After("service.settle", Where.CLUSTER),
 )
 """What steps wait for that talk to slurmdbd."""
 _SET = Step("account.set", "setting up accounts", after=WHEN_SERVED, batch=True)

@@ -22,6 +22,7 @@ from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action, Change
+from sindplan.slurm.files import CONFIG
 
 __all__ = ["JOIN", "KIND", "PERFORM", "seen", "wanted"]
 
@@ -48,6 +49,7 @@ _START = Step(
         After("key.write", Where.CLUSTER),
         # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
         After("service.reconfigure", Where.NEEDED),
+        After("service.restart", Where.NEEDED),
     ),
 )
 _CONNECT = Step(
@@ -63,6 +65,7 @@ JOIN = Step(
         After("node.start", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
+        After("service.restart", Where.CLUSTER),
     ),
     batch=True,
 )
@@ -168,13 +171,16 @@ def _settle(run: Run, address: Address, node: Node) -> None:
         through = run.id(address) if daemon == "slurmctld" else controller
         container = run.engine.inspect_container(through)
         if container is not None and container.state == "running":
-            config.settle(run, through, daemon)
+            config.settle(run, through, config.MARKS[daemon])
 
 
 def _thaw(run: Run, address: Address, node: Node) -> None:
     container = run.id(address)
-    # Nobody could ask a frozen node whether its daemons run.
+    # Nobody could ask a frozen node whether its daemons run, nor tell them to start anew.
     run.slurm.start_units(container, node.units, run.wait)
+    owed = [f"{name}.service" for name in config.RESTART_MARKS if f"{name}.service" in node.units]
+    if owed and any(run.engine.has_file(container, f"{CONFIG}/{mark}") for mark in config.RESTART_MARKS.values()):
+        run.slurm.start_units(container, owed, run.wait, restart=True)
     if "slurmctld.service" not in node.units:
         return
     # Its files may have been written while it was frozen.
@@ -189,6 +195,12 @@ def join(run: Run, action: Action) -> None:
     controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
         run.slurm.join(controller, workers, run.wait)
+    booted = {unit for change in action.changes if isinstance(change.after, Node) for unit in change.after.units}
+    if controller is not None and booted and not run.taking_back:
+        # Whoever else had to be restarted for new files has been, too, by now.
+        for name in config.RESTART_MARKS:
+            if f"{name}.service" in booted:
+                config.settle(run, controller, config.RESTART_MARKS[name])
 
 
 def _joins(change: Change) -> str | None:

@@ -1,4 +1,4 @@
-"""Daemons that must run on a node: systemd units, and what slurmctld has read of its configuration."""
+"""Daemons that must run on a node: systemd units, what they have read of their configuration, and what they read only once."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from sindplan.engine.records import Entry
 from sindplan.kinds import config, roles
-from sindplan.kinds.controllers import with_failback, writer
+from sindplan.kinds.controllers import answering, with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
@@ -19,7 +19,8 @@ from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
-from sindplan.plan.plan import Action
+from sindplan.plan.plan import Action, Change
+from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, slurm_files
 from sindplan.slurm.masking import masked
 
@@ -27,6 +28,8 @@ STALE = "not read yet"
 """Stands for the configuration of a daemon that has not been told of the last change."""
 _READERS = {(names.CONTROLLER, "slurmctld"): "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
 """Daemons that are told of changed files, by node: a backup hears it from the controller in control."""
+OWED: Mapping[str, str] = {"restart": "owed"}
+"""Stands for what a daemon has read at its start when it has not been restarted since the files changed."""
 
 
 @frozen(kw_only=True)
@@ -35,6 +38,8 @@ class Service(Resource):
 
     Attributes:
         config: Digest of the files that slurmctld or slurmdbd reads; empty for other daemons.
+        read_at_start: The parameters that the daemon reads only at its start. A backup slurmctld has none: it is restarted with
+            the first one.
         after: Daemons of other nodes that must run first.
     """
 
@@ -44,6 +49,7 @@ class Service(Resource):
     unit: str = field(metadata=IGNORED)
     active: bool = field(metadata=IN_PLACE)
     config: str = field(default="", metadata=IN_PLACE)
+    read_at_start: Mapping[str, str] = field(factory=dict, metadata=IN_PLACE)
     after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
 
     @property
@@ -58,6 +64,40 @@ class Service(Resource):
         """The node, whose boot starts its daemons."""
         return self.node
 
+
+_READ_FILES = (
+    # Files are written, and marks taken away, through a controller that may be made anew.
+    After("node.create", Where.CLUSTER),
+    After("file.write", Where.CLUSTER),
+    After("file.remove", Where.CLUSTER),
+    After("slurm.drain", Where.CLUSTER),
+    After("service.start", Where.SAME),
+    # Told of a database that does not answer, it does not come back in time.
+    After("node.start", Where.NEEDED),
+    After("service.start", Where.NEEDED),
+)
+
+_OWE = Step(
+    "service.owe",
+    "noting what must be restarted",
+    after=(
+        After("node.create", Where.CLUSTER),
+        After("file.try", Where.CLUSTER),
+        After("slurm.drain", Where.CLUSTER),
+    ),
+    batch=True,
+    first=True,
+)
+_SETTLE = Step(
+    "service.settle",
+    "waiting for what was restarted",
+    after=(
+        After("service.restart", Where.CLUSTER),
+        After("service.start", Where.CLUSTER),
+        After("node.start", Where.CLUSTER),
+    ),
+    batch=True,
+)
 
 KIND = Kind(
     name="service",
@@ -76,25 +116,26 @@ KIND = Kind(
                     # A slurmctld that reads files without a worker forgets its jobs.
                     After("slurm.drain", Where.CLUSTER),
                 ),
+                covers=frozenset({"service.restart"}),
             ),
             JOIN,
         ),
-        "config": (
+        "config": (Step("service.reconfigure", "reconfiguring", after=_READ_FILES),),
+        "read_at_start": (
+            _OWE,
             Step(
-                "service.reconfigure",
-                "reconfiguring",
+                "service.restart",
+                "restarting",
+                # slurmdbd first (which is always restarted), then slurmctld, then who talks to it.
                 after=(
-                    # Files are written, and marks taken away, through a controller that may be made anew.
-                    After("node.create", Where.CLUSTER),
-                    After("file.write", Where.CLUSTER),
-                    After("file.remove", Where.CLUSTER),
-                    After("slurm.drain", Where.CLUSTER),
-                    After("service.start", Where.SAME),
-                    # Told of a database that does not answer, it does not come back in time.
-                    After("node.start", Where.NEEDED),
-                    After("service.start", Where.NEEDED),
+                    *_READ_FILES,
+                    After("service.reconfigure", Where.NEEDED),
+                    After("service.restart", Where.NEEDED),
                 ),
+                # One that starts reads everything.
+                covers=frozenset({"service.reconfigure"}),
             ),
+            _SETTLE,
         ),
     },
 )
@@ -108,6 +149,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             reader: _digest({path: masked(file.content) for path, file in files.items() if file.reader == reader})
             for reader in config.MARKS
         }
+        once = _once({path: masked(file.content) for path, file in files.items()})
         for node in cluster.nodes:
             for unit in units_of(cluster, node):
                 name = unit.removesuffix(".service")
@@ -119,17 +161,26 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                         unit=unit,
                         active=True,
                         config=digests[reader] if reader else "",
+                        read_at_start=once.get(name, {}) if node.short != names.BACKUP else {},
                         after=_after(cluster.address, node.short, name, has_db=cluster.managed_role("db")),
                     ),
                 )
 
 
+def _once(texts: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    """Return what each daemon reads only at its start."""
+    return {daemon: read_at_start(texts, daemon) for daemon in config.RESTART_MARKS}
+
+
 def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozenset[Address]:
-    """Return the daemons of other nodes before which slurmctld is not started."""
+    """Return the daemons of other nodes before which one is not started: who talks comes after who listens."""
+    first = cluster / "service" / names.CONTROLLER / "slurmctld"
+    if name in config.RESTART_MARKS and name != "slurmctld":
+        return frozenset({first})
     if name != "slurmctld":
         return frozenset()
     if short == names.BACKUP:
-        return frozenset({cluster / "service" / names.CONTROLLER / "slurmctld"})
+        return frozenset({first})
     # It gives up when it has to know accounts and slurmdbd does not answer.
     return frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
 
@@ -137,6 +188,7 @@ def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozense
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the daemons of the nodes that could be asked."""
     for cluster in evidence.clusters:
+        once = _once(_own_texts(cluster))
         for short, services in cluster.services.items():
             for name, active in services.items():
                 reader = _READERS.get((short, name))
@@ -147,23 +199,38 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                         unit=f"{name}.service",
                         active=active,
                         config=_read_by(cluster, reader) if reader else "",
+                        read_at_start=_read_once(cluster, once, short, name),
+                        after=_after(cluster.address, short, name, has_db="slurmdbd" in cluster.services.get("db", {})),
                     ),
                 )
+
+
+def _read_once(
+    cluster: ClusterEvidence, once: Mapping[str, Mapping[str, str]], short: str, name: str
+) -> Mapping[str, str]:
+    if short == names.BACKUP or name not in config.RESTART_MARKS:
+        return {}
+    return OWED if config.RESTART_MARKS[name] in (cluster.files or {}) else once[name]
+
+
+def _own_texts(cluster: ClusterEvidence) -> Mapping[str, str]:
+    """Return what the files say that sindplan put there.
+
+    What the user put there besides is no part of what sindplan tells daemons of; before the first record there is nothing.
+    """
+    present = config.present(cluster)
+    own = {content.removeprefix("file/") for content in cluster.contents if content.startswith("file/")}
+    return {
+        path: masked(entry.content.decode("utf-8", "backslashreplace"))
+        for path, entry in present.items()
+        if path in (own if cluster.records else present)
+    }
 
 
 def _read_by(cluster: ClusterEvidence, reader: str) -> str:
     if config.MARKS[reader] in (cluster.files or {}):
         return STALE
-    present = config.present(cluster)
-    # What the user put there besides is no part of what sindplan tells daemons of; before the first record there is nothing.
-    own = {content.removeprefix("file/") for content in cluster.contents if content.startswith("file/")}
-    return _digest(
-        {
-            path: masked(entry.content.decode("utf-8", "backslashreplace"))
-            for path, entry in present.items()
-            if config.reader_of(path) == reader and path in (own if cluster.records else present)
-        }
-    )
+    return _digest({path: text for path, text in _own_texts(cluster).items() if config.reader_of(path) == reader})
 
 
 def _digest(files: Mapping[str, str]) -> str:
@@ -213,4 +280,61 @@ def reconfigure(run: Run, action: Action) -> None:
         run.slurm.remove_files(volume, [mark])
 
 
-PERFORM = {"service.start": start, "service.reconfigure": reconfigure}
+def restart(run: Run, action: Action) -> None:
+    """Restart a daemon that reads only at its start what has changed; of two controllers the first before its backup."""
+    (change,) = action.changes
+    service = change.after
+    assert isinstance(service, Service)
+    node = run.id(service.node)
+
+    def again() -> None:
+        run.slurm.start_units(node, [service.unit], run.wait, restart=True)
+
+    if (service.node.name, service.unit) == (names.CONTROLLER, "slurmctld.service"):
+        with_failback(run, change.address.scope, again)
+    else:
+        again()
+
+
+def owe(run: Run, action: Action) -> None:
+    """Leave marks that say which daemons have to be restarted, before their files are written."""
+    marks = [Entry(path=f"{CONFIG}/{config.RESTART_MARKS[name]}") for name in sorted({*map(_daemon, action.changes)})]
+    run.engine.put_files(writer(run, action.scope), marks)
+
+
+def _daemon(change: Change) -> str:
+    service = change.after
+    assert isinstance(service, Service)
+    return service.unit.removesuffix(".service")
+
+
+def settle(run: Run, action: Action) -> None:
+    """Wait until slurmctld answers, and take the marks away that say who has to be restarted."""
+    volume = writer(run, action.scope)
+    owed: set[str] = set()
+    done: set[str] = set()
+    for change in action.changes:
+        service = change.after
+        assert isinstance(service, Service)
+        name = service.unit.removesuffix(".service")
+        (owed if service.read_at_start == OWED else done).add(config.RESTART_MARKS[name])
+        if name == "slurmctld":
+            # It has read everything with that.
+            (owed if service.config == STALE else done).add(config.PENDING)
+    controller = answering(run, action.scope)
+    if controller is not None and not run.taking_back:
+        run.slurm.join(controller, [], run.wait)
+    if owed:
+        run.engine.put_files(volume, [Entry(path=f"{CONFIG}/{mark}") for mark in sorted(owed)])
+    left = [path for mark in sorted(done - owed) if run.engine.has_file(volume, path := f"{CONFIG}/{mark}")]
+    if left:
+        run.slurm.remove_files(volume, left)
+
+
+PERFORM = {
+    "service.start": start,
+    "service.reconfigure": reconfigure,
+    "service.owe": owe,
+    "service.restart": restart,
+    "service.settle": settle,
+}

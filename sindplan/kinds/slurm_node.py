@@ -66,7 +66,10 @@ KIND = Kind(
             ),
         )
     },
-    delete=(Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER),)),),
+    delete=(
+        # Nobody is drained for a configuration that slurmctld would refuse.
+        Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER), After("file.try", Where.CLUSTER))),
+    ),
 )
 
 

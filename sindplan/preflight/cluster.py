@@ -14,10 +14,12 @@ from sindplan.model.resource import FieldChange
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
+from sindplan.preflight.jobs import check_jobs
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
 from sindplan.render.text import fold
 from sindplan.slurm.enforcement import enforces_limits
+from sindplan.slurm.trial import LABEL
 
 
 def check_plan(case: Case) -> tuple[Finding, ...]:
@@ -45,11 +47,26 @@ def _strays(case: Case) -> Iterator[Finding]:
                 f"The container {name!r} carries the labels of {cluster.address} and is none of its nodes.",
                 f"Remove it if nobody needs it: docker rm -f {name}",
             )
+        for kind, name in _trials(case, cluster.address):
+            yield warning(
+                "trial",
+                f"The {kind} {name!r} is left of a configuration that was tried; the next apply that changes something "
+                "removes it.",
+            )
         for short in cluster.guests:
             yield warning(
                 "guest",
                 f"{cluster.address}/node/{short} was added by another tool; it stays, with its line in the configuration.",
             )
+
+
+def _trials(case: Case, cluster: Address) -> Iterator[tuple[str, str]]:
+    """Yield what an apply that was killed has left: kind and name."""
+    name = names.trial(cluster.realm, cluster.cluster)
+    lists = (("container", case.inventory.containers), ("network", case.inventory.networks))
+    for kind, found in lists:
+        if any(one.name == name and LABEL in one.labels for one in found):
+            yield kind, name
 
 
 def _in_the_way(case: Case) -> Iterator[Finding]:
@@ -223,6 +240,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _limits_are_enforced,
     check_room,
     _unasked,
+    check_jobs,
     _replacements,
     _data,
     _orphans,

@@ -19,6 +19,7 @@ from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
 from sindplan.slurm.diagnose import diagnose
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
+from sindplan.slurm.trial import Trial, run_trial
 
 _ASK = 10.0
 """Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
@@ -36,7 +37,7 @@ _VIEW = f"""\
 grep -qsx slurmctld /proc/[0-9]*/comm || exit 1
 sinfo -h -N -o '%N|%T|%E' || exit 1
 echo '{_SEPARATOR}'
-squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n' || exit 1
+squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n|%P' || exit 1
 """
 
 # `sinfo -r` leaves out nodes that do not respond.
@@ -189,6 +190,10 @@ class SlurmCommands:
             controller, "exec scontrol reconfigure", (), 60, "slurmctld refused its new configuration", ("slurmctld",)
         )
 
+    def try_configuration(self, trial: Trial) -> None:
+        """Run it, by the engine alone."""
+        run_trial(self.engine, trial)
+
     def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
         """Wait in the controller, in one command."""
         what = f"slurmctld cannot use {folded(nodes)}" if nodes else "slurmctld does not answer"
@@ -290,8 +295,11 @@ def parse_view(text: str) -> SlurmView:
     waiting: dict[str, list[str]] = {}
     running: list[str] = []
     pending: list[str] = []
+    partitions: dict[str, list[str]] = {}
     for line in lines:
-        job, state, used, asked, *_ = [*line.split("|"), "", "", ""]
+        job, state, used, asked, where, *_ = [*line.split("|"), "", "", "", ""]
+        for partition in filter(None, where.split(",")):
+            partitions.setdefault(partition, []).append(job)
         if state == "PD":
             pending.append(job)
             for node in _expanded(asked):
@@ -309,6 +317,7 @@ def parse_view(text: str) -> SlurmView:
         },
         running_jobs=tuple(dict.fromkeys(running)),
         pending_jobs=tuple(dict.fromkeys(pending)),
+        partitions={name: tuple(dict.fromkeys(there)) for name, there in partitions.items()},
     )
 
 

@@ -15,7 +15,9 @@ from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import in_one_line
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 from sindplan.slurm.simulated_accounting import Refused, rendered
+from sindplan.slurm.simulated_configuration import refusal
 from sindplan.slurm.simulated_machine import SlurmMachine
+from sindplan.slurm.trial import Trial, run_trial
 
 
 @frozen
@@ -33,7 +35,7 @@ class SimulatedSlurm:
     def view(self, controller: str) -> SlurmView | None:
         """Ask the machine, if slurmctld runs there."""
         container = self._reach(controller)
-        if not self.machine.active(container, "slurmctld.service"):
+        if not self.machine.active(container, "slurmctld.service") or not self.machine.reachable(container):
             return None
         known = self.machine.controller(container)
         nodes = {
@@ -49,6 +51,7 @@ class SimulatedSlurm:
             nodes=nodes,
             running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
             pending_jobs=tuple(job for node in nodes.values() for job in node.waiting),
+            partitions=self.machine.jobs_by_partition(container),
         )
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
@@ -108,8 +111,16 @@ class SimulatedSlurm:
         container = self._reach(controller)
         if not self.machine.active(container, "slurmctld.service"):
             raise NodeFailed(f"{container.name}: slurmctld does not answer")
+        if not self.machine.reachable(container):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
+        if refused := refusal(self.machine.texts(container)):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
         self.machine.reconfigured += 1
         self.machine.read_configuration(container)
+
+    def try_configuration(self, trial: Trial) -> None:
+        """Run it, by the engine alone; the machine says how it ends."""
+        run_trial(self.engine, trial)
 
     def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
         """Check that the nodes are usable."""

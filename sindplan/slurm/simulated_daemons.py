@@ -9,6 +9,7 @@ from typing import Protocol
 from sindplan.engine.records import Container, Entry
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.simulated_configuration import refusal
 
 MUNGE_KEY = "/etc/munge/munge.key"
 SLURM_KEY = f"{CONFIG}/slurm.key"
@@ -29,6 +30,9 @@ class Machine(Protocol):
 
     def text(self, container: Container, name: str) -> str:
         """Return a file of /etc/slurm."""
+
+    def texts(self, container: Container) -> Mapping[str, str]:
+        """Return the files below /etc/slurm."""
 
     def neighbour(self, container: Container, short: str) -> Container | None:
         """Return another node of the cluster."""
@@ -99,7 +103,9 @@ def _slurmctld(machine: Machine, container: Container, running: Collection[str])
         db = machine.neighbour(container, "db")
         if db is None or not machine.active(db, "slurmdbd.service"):
             return False
-    return "ClusterName=" in text and _authenticates(machine, container, running)
+    return (
+        "ClusterName=" in text and not refusal(machine.texts(container)) and _authenticates(machine, container, running)
+    )
 
 
 def _slurmd(machine: Machine, container: Container, running: Collection[str]) -> bool:
