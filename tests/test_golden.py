@@ -18,6 +18,7 @@ from ClusterShell.RangeSet import RangeSet
 
 from sindplan.engine.records import Endpoint, NetworkSpec
 from sindplan.kinds import labels
+from sindplan.kinds.config import RESTART_MARKS
 from sindplan.model import names
 from sindplan.model.declaration import Declaration
 from sindplan.plan.plan import Plan
@@ -62,6 +63,12 @@ def _add_guest(world: World, container: str) -> None:
     world.engine.write(controller, path, "\n".join([*kept, line, partition, ""]).encode())
 
 
+def _owe_restarts(world: World, container: str) -> None:
+    """Leave what an apply leaves that was killed between writing and restarting."""
+    for mark in RESTART_MARKS.values():
+        world.engine.write(container, f"{CONFIG}/{mark}", b"")
+
+
 def _add_volume(world: World, name: str) -> None:
     world.engine.create_volume(name, {"made-by": "somebody else"})
 
@@ -78,6 +85,7 @@ SCENES: Mapping[str, Callable[[World, str], None]] = {
     **DAMAGE,
     **MESH_DAMAGE,
     "a job runs": _add_job,
+    "a restart is owed": _owe_restarts,
     "sind adds a worker": _add_guest,
     "somebody makes a volume": _add_volume,
     "somebody makes a network": _add_network,

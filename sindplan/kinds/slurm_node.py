@@ -62,7 +62,13 @@ KIND = Kind(
             Step(
                 "slurm.resume",
                 "resuming",
-                after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER)),
+                after=(
+                    After("node.join", Where.CLUSTER),
+                    After("service.start", Where.CLUSTER),
+                    # It is down for the very reason that its slurmd has not been restarted yet.
+                    After("service.restart", Where.CLUSTER),
+                    After("service.settle", Where.CLUSTER),
+                ),
             ),
         )
     },

@@ -74,8 +74,10 @@ def _killed(case: Case, cluster: ClusterEvidence, before: Texts, after: Texts) -
             f"{cluster.address}: {', '.join(sorted(gone))} would leave Slurm's configuration, and the jobs "
             f"{', '.join(lost)} that run there would be lost."
         )
+    # A drain waits for these.
+    ending = {job for name in drained if name in cluster.view.nodes for job in cluster.view.nodes[name].jobs}
     for name in sorted(partitions(before) - partitions(after)):
-        jobs = cluster.view.partitions.get(name, ())
+        jobs = [job for job in cluster.view.partitions.get(name, ()) if job not in ending]
         if jobs:
             yield (
                 f"{cluster.address}: the partition {name} would go, and Slurm fails the jobs {', '.join(jobs)} that run "

@@ -34,11 +34,12 @@ _CORE = (CONTROLLER, WORKER)
 _ALL = (CONTROLLER, WORKER, CREDENTIALS, REST)
 RESTARTS: Mapping[str, Rule] = {
     "SlurmctldPort": Rule(_ALL, f"{MAN}; {PROVED}: scontrol cannot connect"),
-    "SlurmdPort": Rule(_CORE, MAN),
+    "SlurmdPort": Rule(_CORE, f"{MAN}; {PROVED}: nodes do not answer until slurmd is restarted"),
     "AuthType": Rule(_ALL, MAN),
     "AuthInfo": Rule(_ALL, MAN),
     "CredType": Rule(_ALL, MAN),
-    "HashPlugin": Rule(_ALL, f"{MAN}: credentials are signed with it"),
+    "CryptoType": Rule(_ALL, MAN),
+    "HashPlugin": Rule(_ALL, f"{PROVED}: scontrol is not understood"),
     "TLSType": Rule(_ALL, f"{MAN}: all daemons must agree to talk"),
     "TLSParameters": Rule(_ALL, f"{MAN}: all daemons must agree to talk"),
     "CommunicationParameters": Rule(_ALL, "slurm.conf(5): it says where daemons listen"),

@@ -21,7 +21,7 @@ SECONDS = 30.0
 """A healthy one takes tenths; a name that does not resolve ten seconds."""
 LABEL = "sindplan.trial"
 """On the container and network of a trial: the cluster it is for."""
-REFUSED = 3
+REFUSED, _SEEN = 3, 7
 ACCEPTED = "Running as primary controller"
 _SLURM_KEY = f"{CONFIG}/slurm.key"
 _WORDS = 8
@@ -40,14 +40,11 @@ done
 slurmctld -D -v -c -f {CONFIG}/{MAIN} 2>&1 | while read -r line; do
     printf '%s\\n' "$line"
     case $line in
-    *'{ACCEPTED}'*) kill -9 -1; exit 0 ;;
+    *'{ACCEPTED}'*) kill -9 -1; exit {_SEEN} ;;
     *'cannot stat file'*) kill -9 -1; exit {REFUSED} ;;
     esac
 done
-case $? in
-0) ;;
-*) exit {REFUSED} ;;
-esac
+[ $? -eq {_SEEN} ] || exit {REFUSED}
 """
 
 # A trusted stranger is all that authentication needs here, and a slurmctld that waits for its database says nothing else.
