@@ -119,10 +119,10 @@ BROKEN = {
     # what is written, what Slurm says to it
     "a line with an unknown key": (
         "MaxJobCount=7\nNonsense=1",
-        ["unrecognized key: Nonsense", "line 18 of slurm.conf"],
+        ["unrecognized key: Nonsense", "line 16 of slurm.conf"],
     ),
     "a value of the wrong kind": ("MaxJobCount=many", ["MaxJobCount"]),
-    "a scheduler that is not there": ("SchedulerParameters=bf_continue\nJobSubmitPlugins=nope", ["nope"]),
+    "a plugin that is not there": ("PrEpPlugins=prep/nope", ["prep/nope", "fatal: "]),
     "a file that is not there": ("include mine.conf", ["cannot stat file /etc/slurm/mine.conf"]),
     "a topology without its file": ("TopologyPlugin=topology/tree", ["cannot stat file /etc/slurm/topology.conf"]),
 }
@@ -230,3 +230,60 @@ def test_an_apply_that_was_killed_between_write_and_restart_is_finished(lab, job
     assert runs(lab, job)
     assert ".sindplan" not in files(lab)
     lab.settled()
+
+
+WHOLE = """
+    identity = "client_ids"
+    [CLUSTER.db]
+    [CLUSTER.api]
+    [CLUSTER.submitter]
+    [CLUSTER.slurm]
+    main = "AccountingStorageEnforce=associations\\n{main}"
+    slurmdbd = "{slurmdbd}"
+"""
+
+
+def test_ports_of_a_cluster_with_everything(tmp_path):
+    """slurmdbd, the controllers one after the other, the workers, sackd, the REST API; the backup still takes over."""
+    with new_lab(tmp_path) as lab:
+        realm = lab.realm("rstall")
+        nodes = {
+            short: f"{realm}-dev-{short}" for short in ("controller", "controller-backup", "db", "api", "submitter")
+        }
+
+        def declare_ports(main, slurmdbd):
+            more = WHOLE.format(main=main, slurmdbd=slurmdbd)
+            text = lab.cluster(realm, workers="count = 2\ncpus = 1", more=more)
+            lab.declare(text.replace(".controller]", ".controller]\nbackup = true"))
+
+        declare_ports("", "PurgeJobAfter=12month\\n")
+        lab.apply()
+        lab.settled()
+        job = lab.submit(realm, "worker-0", 900)
+        declare_ports("SlurmctldPort=7000\\nSlurmdPort=7018\\n", "PurgeJobAfter=6month\\n")
+
+        ran = lab.apply()
+
+        order = re.findall(r"service/([^ ]+): (?:restarting|reconfiguring) took", ran.err)
+        assert order[:2] == ["db/slurmdbd", "controller/slurmctld"]
+        assert sorted(order[2:]) == ["api/slurmrestd", "submitter/sackd", "worker-0/slurmd", "worker-1/slurmd"]
+        assert lab.job(realm, job) == "RUNNING"
+        assert lab.read(nodes["submitter"], "srun", "-w", "worker-1", "hostname") == "worker-1"
+        lab.settled()
+
+        # The API talks to slurmctld where that is now.
+        token = lab.read(nodes["controller"], "sh", "-c", "scontrol token username=slurm lifespan=600 | cut -d= -f2-")
+        ask = (
+            "exec 3<>/dev/tcp/127.0.0.1/6820; printf 'GET /slurm/v0.0.42/ping/ HTTP/1.1\\r\\nHost: x\\r\\n"
+            f"X-SLURM-USER-TOKEN: {token}\\r\\nConnection: close\\r\\n\\r\\n' >&3; cat <&3"
+        )
+        said = lab.read(nodes["api"], "timeout", "20", "bash", "-c", ask)
+        assert '"pinged": "UP"' in said, said
+
+        # Both controllers have the new port.
+        lab.read(nodes["controller"], "systemctl", "stop", "slurmctld")
+        lab.wait(nodes["controller-backup"], "sinfo -h > /dev/null 2>&1")
+        assert "JobState=RUNNING" in lab.read(nodes["controller-backup"], "scontrol", "show", "job", job)
+        lab.apply()
+        lab.settled()
+        assert lab.job(realm, job) == "RUNNING"
