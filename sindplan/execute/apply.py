@@ -167,8 +167,9 @@ def _take_back(
     outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
     if outcome.complete:
         return scopes, foreign
-    left = [*(action for action, _ in outcome.failed), *outcome.not_started]
-    return scopes - outcome.unfinished, (*foreign, *(f"{action.id} was not done" for action in left))
+    failed = [f"{action.id} was not done: {error.summary.rstrip('.')}" for action, error in outcome.failed]
+    left = [f"{action.id} was not done" for action in outcome.not_started]
+    return scopes - outcome.unfinished, (*foreign, *failed, *left)
 
 
 def _within(state: State, scopes: frozenset[Address]) -> State:
