@@ -1,6 +1,7 @@
 """What Slurm's files say together: inclusions followed, the last of several values taken. Pure, for look-ups only."""
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
@@ -12,6 +13,7 @@ from sindplan.slurm.text import Statement, listed_in, statements
 
 MAIN = "slurm.conf"
 _DEPTH = 8
+_NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_.-]+")
 Texts = Mapping[str, str]
 """Texts by path below /etc/slurm."""
 
@@ -78,6 +80,14 @@ def nodes(texts: Texts) -> Mapping[str, Mapping[str, str]]:
             else:
                 found |= {name: {**defaults, **own} for name in _expanded(placed.statement.value)}
     return found
+
+
+def hosts(texts: Texts) -> frozenset[str]:
+    """Return the names of hosts that slurmctld looks up: controllers and nodes without an address of their own."""
+    found = {value.partition("(")[0] for value in in_force(texts).get("SlurmctldHost", "").split()}
+    for name, attributes in nodes(texts).items():
+        found |= {name, *_expanded(attributes.get("nodehostname", name)), *_expanded(attributes.get("nodeaddr", name))}
+    return frozenset(name for name in found if _NAME.fullmatch(name))
 
 
 def partitions(texts: Texts) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Trials of a configuration: the simulated slurmctld takes and refuses what the real ones do, and nothing of a trial stays."""
 
+import time
 import uuid
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, NetworkSpec
 from sindplan.errors import Conflict, NodeFailed
-from sindplan.slurm.trial import LABEL, Trial, run_trial, sweep_trial
+from sindplan.slurm.trial import LABEL, SECONDS, Trial, run_trial, sweep_trial
 from tests.contract.stage import IMAGE
 from tests.real import OLD_IMAGE
 from tests.world import new_world
@@ -100,6 +101,19 @@ def test_what_slurmctld_starts_with_is_accepted(court: Court, case: str) -> None
 def test_a_backup_controller_is_no_matter(court: Court) -> None:
     run_trial(court.engine, court.trial(hosts="SlurmctldHost=controller-backup(10.9.8.11)\n"))
 
+    assert court.left() == []
+
+
+@pytest.mark.parametrize("backup", ["", "SlurmctldHost=controller-backup\n"])
+def test_names_need_not_be_those_of_anybody(court: Court, backup: str) -> None:
+    """sind's clusters know their nodes by name alone."""
+    named = "NodeName=worker-[0-4] CPUs=1 State=UNKNOWN\nNodeName=x NodeAddr=host.elsewhere State=CLOUD\n"
+    nodes = f"{named}PartitionName=all Nodes=worker-[0-4] Default=YES\n"
+    began = time.monotonic()
+
+    run_trial(court.engine, court.trial(hosts=backup, nodes=nodes))
+
+    assert time.monotonic() - began < SECONDS / 2
     assert court.left() == []
 
 

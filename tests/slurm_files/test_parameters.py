@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sindplan.slurm.effective import in_force, keys_of_tokens, nodes, partitions, read_at_start
+from sindplan.slurm.effective import hosts, in_force, keys_of_tokens, nodes, partitions, read_at_start
 from sindplan.slurm.parameters import KNOWN, ORDER, RECORDS, RESTARTS, UNKNOWN, rule_of
 from tests.strategies import SETTINGS
 
@@ -63,6 +63,15 @@ def test_nodes_have_what_is_said_before_them_for_all() -> None:
         "b": {"cpus": "4"},
         "c": {"cpus": "3"},
     }
+
+
+def test_hosts_are_names_and_no_addresses() -> None:
+    text = (
+        "SlurmctldHost=controller(10.0.0.10)\nSlurmctldHost=backup\n"
+        "NodeName=a[0-1] NodeAddr=b[0-1]\nNodeName=c NodeAddr=10.0.0.7 NodeHostname=d\n"
+    )
+
+    assert hosts({"slurm.conf": text}) == {"controller", "backup", "a0", "a1", "b0", "b1", "c", "d"}
 
 
 def test_partitions_by_name() -> None:
