@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from sindplan.engine.records import Entry
-from sindplan.kinds import config, roles
+from sindplan.kinds import config, labels, roles
 from sindplan.kinds.controllers import answering, with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
@@ -24,6 +24,7 @@ from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, slurm_files
 from sindplan.slurm.masking import masked
 
+_SLURMD = "slurmd.service"
 STALE = "not read yet"
 """Stands for the configuration of a daemon that has not been told of the last change."""
 _READERS = {(names.CONTROLLER, "slurmctld"): "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
@@ -321,6 +322,8 @@ def settle(run: Run, action: Action) -> None:
         if name == "slurmctld":
             # It has read everything with that.
             (owed if service.config == STALE else done).add(config.PENDING)
+    if any(_daemon(change) == "slurmd" for change in action.changes):
+        _restart_guests(run, action)
     controller = answering(run, action.scope)
     if controller is not None and not run.taking_back:
         run.slurm.join(controller, [], run.wait)
@@ -329,6 +332,21 @@ def settle(run: Run, action: Action) -> None:
     left = [path for mark in sorted(done - owed) if run.engine.has_file(volume, path := f"{CONFIG}/{mark}")]
     if left:
         run.slurm.remove_files(volume, left)
+
+
+def _restart_guests(run: Run, action: Action) -> None:
+    """Restart slurmd of workers that are no part of any plan, as those that sind added: they read the same files."""
+    planned = {change.address.parts[3] for change in action.changes}
+    for address, node in sorted(run.known.ids.items()):
+        is_worker = names.worker_index(address.name) is not None and address == action.scope / "node" / address.name
+        if is_worker and address.name not in planned and _serves(run, node):
+            run.slurm.start_units(node, [_SLURMD], run.wait, restart=True)
+
+
+def _serves(run: Run, node: str) -> bool:
+    container = run.engine.inspect_container(node)
+    is_up = container is not None and container.state == "running" and labels.is_managed(container.labels)
+    return is_up and run.slurm.services(node, [_SLURMD])[_SLURMD]
 
 
 PERFORM = {

@@ -148,6 +148,10 @@ class SlurmMachine:
         known = self._nodes[container.id].once.get("slurmctld")
         return known == read_at_start(self.texts(container), "slurmctld")
 
+    def once(self, container: Container, daemon: str) -> Mapping[str, str] | None:
+        """Return what a running daemon read only at its start."""
+        return self._nodes[container.id].once.get(daemon)
+
     def read_configuration(self, container: Container) -> None:
         """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
         known = self.controller(container)

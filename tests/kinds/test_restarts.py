@@ -20,6 +20,7 @@ from tests.faults import FaultyEngine
 from tests.kinds.recording import recorded_world
 from tests.kinds.test_config import fail_at_each_call
 from tests.strategies import SETTINGS, declared
+from tests.test_golden import SCENES
 from tests.world import IMAGE, World, new_world
 
 CONTROLLER = "sind-dev-controller"
@@ -188,6 +189,19 @@ def test_a_hand_that_edits_the_port_is_mended_with_a_restart() -> None:
     assert world.apply(wanted).outcome.complete
 
     settled(world, wanted)
+
+
+def test_a_worker_that_sind_added_follows() -> None:
+    world = applied(declaration())
+    SCENES["sind adds a worker"](world, "sind-dev-worker-5")
+    world.slurm.start_units("sind-dev-worker-5", ["munge.service", "slurmd.service"], 1)
+    wanted = declaration("SlurmctldPort=7000\n")
+
+    assert world.apply(wanted).outcome.complete
+
+    guest = world.engine.inspect_container("sind-dev-worker-5")
+    assert guest is not None
+    assert world.machine.once(guest, "slurmd") == {"SlurmctldPort": "7000"}
 
 
 # Badly ended
