@@ -2,70 +2,28 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
-
-from attrs import field, frozen
 
 from sindplan.engine.records import Entry
-from sindplan.kinds import config, labels, roles
-from sindplan.kinds.controllers import answering, with_failback, writer
+from sindplan.kinds import config, restarting
+from sindplan.kinds.controllers import with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
+from sindplan.kinds.service_resource import OWED, STALE, Service
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, Resource
-from sindplan.plan.plan import Action, Change
+from sindplan.model.resource import Resource
+from sindplan.plan.plan import Action
 from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, slurm_files
 from sindplan.slurm.masking import masked
 
-_SLURMD = "slurmd.service"
-STALE = "not read yet"
-"""Stands for the configuration of a daemon that has not been told of the last change."""
 _READERS = {(names.CONTROLLER, "slurmctld"): "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
 """Daemons that are told of changed files, by node: a backup hears it from the controller in control."""
-OWED: Mapping[str, str] = {"restart": "owed"}
-"""Stands for what a daemon has read at its start when it has not been restarted since the files changed."""
-
-
-@frozen(kw_only=True)
-class Service(Resource):
-    """A daemon on a node.
-
-    Attributes:
-        config: Digest of the files that slurmctld or slurmdbd reads; empty for other daemons.
-        read_at_start: The parameters that the daemon reads only at its start. A backup slurmctld has none: it is restarted with
-            the first one.
-        after: Daemons of other nodes that must run first.
-    """
-
-    KIND: ClassVar[str] = "service"
-
-    node: Address = field(metadata=IGNORED)
-    unit: str = field(metadata=IGNORED)
-    active: bool = field(metadata=IN_PLACE)
-    config: str = field(default="", metadata=IN_PLACE)
-    read_at_start: Mapping[str, str] = field(factory=dict, metadata=IN_PLACE)
-    after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
-
-    @property
-    def needs(self) -> frozenset[Address]:
-        """The node, and the daemons without which this one does not start."""
-        name = self.unit.removesuffix(".service")
-        same = {self.node.scope / "service" / self.node.name / other for other in roles.NEEDS.get(name, ())}
-        return frozenset({self.node, *same, *self.after})
-
-    @property
-    def host(self) -> Address | None:
-        """The node, whose boot starts its daemons."""
-        return self.node
-
-
 _READ_FILES = (
     # Files are written, and marks taken away, through a controller that may be made anew.
     After("node.create", Where.CLUSTER),
@@ -281,78 +239,4 @@ def reconfigure(run: Run, action: Action) -> None:
         run.slurm.remove_files(volume, [mark])
 
 
-def restart(run: Run, action: Action) -> None:
-    """Restart a daemon that reads only at its start what has changed; of two controllers the first before its backup."""
-    (change,) = action.changes
-    service = change.after
-    assert isinstance(service, Service)
-    node = run.id(service.node)
-
-    def again() -> None:
-        run.slurm.start_units(node, [service.unit], run.wait, restart=True)
-
-    if (service.node.name, service.unit) == (names.CONTROLLER, "slurmctld.service"):
-        with_failback(run, change.address.scope, again)
-    else:
-        again()
-
-
-def owe(run: Run, action: Action) -> None:
-    """Leave marks that say which daemons have to be restarted, before their files are written."""
-    marks = [Entry(path=f"{CONFIG}/{config.RESTART_MARKS[name]}") for name in sorted({*map(_daemon, action.changes)})]
-    run.engine.put_files(writer(run, action.scope), marks)
-
-
-def _daemon(change: Change) -> str:
-    service = change.after
-    assert isinstance(service, Service)
-    return service.unit.removesuffix(".service")
-
-
-def settle(run: Run, action: Action) -> None:
-    """Wait until slurmctld answers, and take the marks away that say who has to be restarted."""
-    volume = writer(run, action.scope)
-    owed: set[str] = set()
-    done: set[str] = set()
-    for change in action.changes:
-        service = change.after
-        assert isinstance(service, Service)
-        name = service.unit.removesuffix(".service")
-        (owed if service.read_at_start == OWED else done).add(config.RESTART_MARKS[name])
-        if name == "slurmctld":
-            # It has read everything with that.
-            (owed if service.config == STALE else done).add(config.PENDING)
-    if any(_daemon(change) == "slurmd" for change in action.changes):
-        _restart_guests(run, action)
-    controller = answering(run, action.scope)
-    if controller is not None and not run.taking_back:
-        run.slurm.join(controller, [], run.wait)
-    if owed:
-        run.engine.put_files(volume, [Entry(path=f"{CONFIG}/{mark}") for mark in sorted(owed)])
-    left = [path for mark in sorted(done - owed) if run.engine.has_file(volume, path := f"{CONFIG}/{mark}")]
-    if left:
-        run.slurm.remove_files(volume, left)
-
-
-def _restart_guests(run: Run, action: Action) -> None:
-    """Restart slurmd of workers that are no part of any plan, as those that sind added: they read the same files."""
-    planned = {change.address.parts[3] for change in action.changes}
-    for address, node in sorted(run.known.ids.items()):
-        is_worker = names.worker_index(address.name) is not None and address == action.scope / "node" / address.name
-        if is_worker and address.name not in planned and _serves(run, node):
-            run.slurm.start_units(node, [_SLURMD], run.wait, restart=True)
-
-
-def _serves(run: Run, node: str) -> bool:
-    container = run.engine.inspect_container(node)
-    is_up = container is not None and container.state == "running" and labels.is_managed(container.labels)
-    return is_up and run.slurm.services(node, [_SLURMD])[_SLURMD]
-
-
-PERFORM = {
-    "service.start": start,
-    "service.reconfigure": reconfigure,
-    "service.owe": owe,
-    "service.restart": restart,
-    "service.settle": settle,
-}
+PERFORM = {"service.start": start, "service.reconfigure": reconfigure, **restarting.PERFORM}
