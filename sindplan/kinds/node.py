@@ -125,6 +125,9 @@ def _option(options: str, name: str) -> str:
     return pairs.get(name, "")
 
 
+_TRIES_EARLY = frozenset(f"{name}.service" for name in ("slurmd", "slurmdbd", "slurmrestd", "sackd"))
+
+
 def start(run: Run, action: Action) -> None:
     """Bring a node to the power that is wanted, and wait until what must run on it does."""
     (change,) = action.changes
@@ -150,7 +153,12 @@ def start(run: Run, action: Action) -> None:
 
     def boot() -> None:
         run.engine.start(container)
-        run.slurm.boot(container, node.units, run.wait)
+        is_new = not isinstance(before, Node) or not before.made
+        slurms = [unit for unit in node.units if is_new and node.starts_early and unit in _TRIES_EARLY]
+        run.slurm.boot(container, [unit for unit in node.units if unit not in slurms], run.wait)
+        if slurms:
+            # They have found no files that speak of them, or a slurmctld that did not know them, and given up.
+            run.slurm.start_units(container, slurms, run.wait, restart=True)
 
     if is_first:
         with_failback(run, change.address.scope, boot)

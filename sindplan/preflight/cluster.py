@@ -14,6 +14,7 @@ from sindplan.model.resource import FieldChange
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
+from sindplan.preflight.leftovers import check_leftovers
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
 from sindplan.render.text import fold
@@ -45,7 +46,9 @@ def _strays(case: Case) -> Iterator[Finding]:
                 f"The container {name!r} carries the labels of {cluster.address} and is none of its nodes.",
                 f"Remove it if nobody needs it: docker rm -f {name}",
             )
-        for short in cluster.guests:
+        # Of a cluster that is left alone nothing is said.
+        is_ours = found is not None and (cluster.owner in found.owners or cluster.declared.adopt)
+        for short in cluster.guests if is_ours else ():
             yield warning(
                 "guest",
                 f"{cluster.address}/node/{short} was added by another tool; it stays, with its line in the configuration.",
@@ -225,6 +228,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _unasked,
     _replacements,
     _data,
+    check_leftovers,
     _orphans,
     _strays,
 )
