@@ -196,7 +196,23 @@ def join(run: Run, action: Action) -> None:
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
     controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
+        _start_again(run, action)
         run.slurm.join(controller, workers, run.wait)
+
+
+def _start_again(run: Run, action: Action) -> None:
+    """Start slurmd anew on nodes that run before slurmctld hears of them: an apply may have been killed in between.
+
+    Started then, it is told that nobody knows it, and gives up a little later.
+    """
+    for change in action.changes:
+        *_, short, name = change.address.parts
+        if change.address.kind != "service" or name != "slurmd":
+            continue
+        found = run.engine.inspect_container(run.id(action.scope / "node" / short))
+        place = found.endpoint(names.network(*action.scope.parts)) if found is not None else None
+        if found is not None and place is not None and not place.fixed:
+            run.slurm.start_units(found.id, [f"{name}.service"], run.wait, restart=True)
 
 
 def _joins(change: Change) -> str | None:

@@ -1,26 +1,30 @@
 """Laws of taking over what sind made, over generated clusters."""
 
+import tomllib
+
 from attrs import evolve
-from hypothesis import Phase, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sindplan.execute.apply import Settings
 from sindplan.importing.imports import import_clusters
 from sindplan.model.declaration import Declaration
 from sindplan.model.layout import NodeLayout, lay_out
 from sindplan.model.privileges import device
 from sindplan.statefile.structure import structure
 from sindplan.workflow import clusters_of
+from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
+from tests.faults import FaultyEngine
 from tests.sind_cluster import Sind, as_sind_can, make_all, sind_world
 from tests.strategies import SETTINGS, declarations
 from tests.world import NO_LIMITS, World
 
-LAW = settings(SETTINGS, max_examples=40, phases=(Phase.explicit, Phase.generate))
+LAW = settings(SETTINGS, max_examples=40)
+MODES = st.sampled_from(("before", "after", "timeout"))
 
 
 def taken(world: World, declaration: Declaration) -> Declaration:
     """Import all clusters of a declaration, through the text that is written."""
-    import tomllib
-
     written = import_clusters(world.engine, world.slurm, clusters_of(declaration), name=declaration.name)
     structured = structure(tomllib.loads(written.text))
     assert not structured.faults, structured.faults
@@ -84,6 +88,103 @@ def _node(node: NodeLayout) -> NodeLayout:
         devices=tuple(sorted(map(device, node.devices))),
         security_opt=tuple(sorted(node.security_opt)),
     )
+
+
+@LAW
+@given(st.data())
+def test_a_cluster_that_was_taken_over_can_be_edited(data: st.DataObject) -> None:
+    world, imported, before = _taken_over(data.draw(declarations().map(as_sind_can)))
+    other = as_sind_can(data.draw(edited(imported)))
+    prepared = world.prepare(other)
+    assume(not prepared.blocked)
+    named = {str(change.address) for change in prepared.plan.changes}
+
+    applied = world.apply(other)
+
+    assert applied.outcome.failed == ()
+    assert world.plan(other).changes == ()
+    kept = {name: found for name, found in before.items() if _address(name, other) not in named}
+    assert {name: _ids(world).get(name) for name in kept} == kept
+
+
+@LAW
+@given(st.data())
+def test_damage_to_it_is_seen_and_mended(data: st.DataObject) -> None:
+    world, imported, _ = _taken_over(data.draw(declarations().map(as_sind_can)))
+    cluster = data.draw(st.sampled_from(clusters_of(imported)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        running = [name for name in nodes_of(world, cluster) if world.engine.inspect_container(name).state == "running"]
+        if running:
+            DAMAGES[data.draw(st.sampled_from(sorted(DAMAGES)))](world, data.draw(st.sampled_from(running)))
+    if data.draw(st.booleans()):
+        MESH_DAMAGE[data.draw(st.sampled_from(sorted(MESH_DAMAGE)))](world, cluster.realm)
+
+    applied = world.apply(imported)
+
+    assert applied.outcome.failed == ()
+    assert world.plan(imported).changes == ()
+
+
+@LAW
+@given(declarations().map(as_sind_can))
+def test_destroying_it_leaves_nothing(declaration: Declaration) -> None:
+    world = sind_world(seed=1)
+    empty = [network.name for network in world.engine.networks()]
+    make_all(Sind(world.engine), world.slurm, declaration)
+    imported = taken(world, declaration)
+    world.apply(imported)
+
+    world.destroy(imported)
+
+    assert world.engine.containers() == ()
+    # Nobody removes the volume that all realms share.
+    assert {volume.name for volume in world.engine.volumes()} <= {"cvmfs"}
+    assert sorted(network.name for network in world.engine.networks()) == sorted(empty)
+
+
+@settings(SETTINGS, max_examples=100)
+@given(st.data())
+def test_a_failing_call_leaves_it_as_it_was_or_the_next_apply_finishes(data: st.DataObject) -> None:
+    world, imported, _ = _taken_over(data.draw(declarations().map(as_sind_can)))
+    other = as_sind_can(data.draw(edited(imported)))
+    prepared = world.prepare(other)
+    assume(not prepared.blocked)
+    before = world.snapshot()
+    faulty = FaultyEngine(world.engine, fail_at=data.draw(st.integers(1, 40)), mode=data.draw(MODES))
+    how = data.draw(st.sampled_from(("rollback", "stop")))
+
+    applied = world.run(prepared, other, engine=faulty, settings=Settings(on_failure=how, parallelism=4))
+
+    scopes = {action.scope for action in prepared.plan.actions}
+    if not applied.outcome.complete and applied.restored >= scopes:
+        assert world.snapshot() == before
+    assert world.apply(other).outcome.failed == ()
+    assert world.plan(other).changes == ()
+
+
+# sind's nodes can only read the munge key.
+DAMAGES = {name: damage for name, damage in DAMAGE.items() if name != "open a key"}
+
+
+def _taken_over(declaration: Declaration) -> tuple[World, Declaration, dict[str, str]]:
+    world = sind_world(seed=1)
+    make_all(Sind(world.engine), world.slurm, declaration)
+    imported = taken(world, declaration)
+    world.apply(imported)
+    return world, imported, _ids(world)
+
+
+def _ids(world: World) -> dict[str, str]:
+    return {container.name: container.id for container in world.engine.containers()}
+
+
+def _address(container: str, declaration: Declaration) -> str:
+    """Return the address of a node by its container's name; of other containers the name."""
+    for cluster in clusters_of(declaration):
+        prefix = f"{cluster.realm}-{cluster.cluster}-"
+        if container.startswith(prefix):
+            return f"{cluster}/node/{container.removeprefix(prefix)}"
+    return container
 
 
 @LAW
