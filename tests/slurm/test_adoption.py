@@ -34,20 +34,19 @@ class Taken:
     job: str
 
 
+def sind_of(lab, realm, *, old=False):
+    """Return a sind whose DNS server is one that can be had here, with sind's file."""
+    command = ("-c", DNSMASQ_SCRIPT, "sindplan-dns", f"{realm}.sind")
+    return Sind(lab.engine, dns_image=lab.image, dns_command=command, dns_cap_add=("NET_ADMIN",), old=old)
+
+
 @pytest.fixture(scope="module", params=[False, True], ids=["v0.11", "v0.9"])
 def taken(request, tmp_path_factory):
     """A cluster of sind's with a job on worker-0, and the file that an import wrote."""
     with new_lab(tmp_path_factory.mktemp("adoption")) as lab:
         realm = lab.realm()
         lab.declare(lab.cluster(realm, workers="count = 2"), MORE.replace("CLUSTER", f"realms.{realm}.clusters.dev"))
-        sind = Sind(
-            lab.engine,
-            dns_image=lab.image,
-            dns_command=("-c", DNSMASQ_SCRIPT, "sindplan-dns", f"{realm}.sind"),
-            dns_cap_add=("NET_ADMIN",),
-            old=request.param,
-        )
-        make_all(sind, SlurmCommands(lab.engine), read([lab.file]))
+        make_all(sind_of(lab, realm, old=request.param), SlurmCommands(lab.engine), read([lab.file]))
         lab.wait(f"{realm}-dev-controller", '[ "$(sinfo -hN -t idle -o %N | sort -u | wc -l)" = 2 ]')
         job = lab.submit(realm, "worker-0", 40)
         made = lab.identity()
@@ -141,3 +140,47 @@ def test_destroying_it_leaves_nothing(taken):
     lab.destroy()
 
     assert lab.names() == set()
+
+
+DATABASE = """
+mariadb -e "CREATE DATABASE IF NOT EXISTS slurm_acct_db; CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED VIA unix_socket;
+GRANT ALL ON slurm_acct_db.* TO slurm@localhost"
+systemctl reset-failed slurmdbd; systemctl restart slurmdbd
+until (exec 3<>/dev/tcp/127.0.0.1/6819) 2> /dev/null; do sleep 0.1; done
+"""
+
+
+def test_one_with_accounting_is_imported_with_its_accounts(tmp_path):
+    with new_lab(tmp_path) as lab:
+        realm = lab.realm()
+        more = MORE.replace("CLUSTER", f"realms.{realm}.clusters.dev")
+        where = f"[realms.{realm}.clusters.dev"
+        users = f"{where}.db]\n{where}.submitter]\n{where}.users]\nalice = {{}}\n"
+        lab.declare(lab.cluster(realm), more, users)
+        make_all(sind_of(lab, realm), SlurmCommands(lab.engine), read([lab.file]))
+        controller = f"{realm}-dev-controller"
+        lab.wait(f"{realm}-dev-db", "systemctl -q is-active mariadb")
+        lab.read(f"{realm}-dev-db", "bash", "-c", DATABASE)
+        lab.read(controller, "systemctl", "restart", "slurmctld")
+        lab.wait(controller, '[ -n "$(sacctmgr -n -P show cluster format=cluster)" ]')
+        for command in ("add account physics MaxJobs=5", "add user alice account=physics"):
+            lab.read(controller, "sacctmgr", "-i", *command.split())
+        lab.wait(controller, "sinfo -hN -t idle -o %N | grep -q worker-0")
+        before = lab.identity()
+        lab.file.unlink()
+
+        lab.sindplan("import", realm, "-o", str(lab.file), "--name", lab.name)
+
+        written = tomllib.loads(lab.file.read_text(encoding="utf-8"))["realms"][realm]["clusters"]["dev"]
+        assert written["accounts"] == {"physics": {"limits": {"MaxJobs": "5"}}}
+        assert written["users"]["alice"]["accounts"] == ["physics"]
+        assert lab.plan(code=2).counts == (1, 0, 0)
+        lab.apply()
+        lab.settled()
+        text = lab.file.read_text(encoding="utf-8")
+        lab.file.write_text(text.replace('MaxJobs = "5"', 'MaxJobs = "6"'), encoding="utf-8")
+        lab.apply()
+        lab.settled()
+        assert lab.identity() == before
+        lab.destroy()
+        assert lab.names() == set()
