@@ -20,6 +20,7 @@ from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.layout import images_of, lay_out, node_images
 from sindplan.model.resource import State
+from sindplan.observe.adopted import as_sind_made_it
 from sindplan.observe.gather import take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
@@ -34,7 +35,7 @@ from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
-from sindplan.preflight.ownership import check_ownership, foreign_owners
+from sindplan.preflight.ownership import check_ownership, foreign_owners, taken_over
 from sindplan.preflight.privileges import privileges
 from sindplan.slurm.files import STORAGE_PASSWORD
 from sindplan.slurm.port import Slurm
@@ -98,12 +99,14 @@ def prepare(
     clusters = clusters_of(declaration)
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
     layout = lay_out(declaration, before.facts())
-    foreign = foreign_owners(before.inventory, clusters, declaration.name)
+    foreign = foreign_owners(before.inventory, clusters, declaration.name, adopting=_adopting(declaration))
     wanted = _without(desired(layout), foreign)
     seen = without_guests(before.observed(), layout)
     state = with_unknown_owners(own(_without(seen.state, foreign), wanted, before), wanted, layout)
+    wanted, state = as_sind_made_it(wanted, state, before.evidence)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
-    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
+    taken = taken_over(before.inventory, _adopting(declaration))
+    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state, taken))
     machine = read_machine(before.inventory.engine)
     case = Case(
         layout=layout,
@@ -122,9 +125,22 @@ def prepare(
         plan=plan,
         before=before,
         clusters=clusters,
-        findings=(*check_host(before.inventory.engine, machine), *check_ownership(foreign), *check_plan(case)),
+        findings=(
+            *check_host(before.inventory.engine, machine),
+            *check_ownership(foreign, before.inventory),
+            *check_plan(case),
+        ),
         privileges=privileges(layout.clusters, creating),
         drain_timeouts=_drain_timeouts(declaration, before),
+    )
+
+
+def _adopting(declaration: Declaration) -> frozenset[Address]:
+    """Return the clusters that may be taken over from another tool."""
+    return frozenset(
+        address
+        for address in clusters_of(declaration)
+        if declaration.realms[address.realm].clusters[address.cluster].adopt
     )
 
 
@@ -244,7 +260,7 @@ def prepare_destroy(
         before=before,
         clusters=tuple(sorted(clusters)),
         findings=(
-            *check_ownership(foreign),
+            *check_ownership(foreign, before.inventory),
             *check_destroy(before.evidence, _protected(state, declaration, own), allow_job_loss=allow_job_loss),
         ),
     )
@@ -280,8 +296,8 @@ def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> 
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
 
 
-def _reasons(wanted: State, seen: State) -> Reason:
-    """Tell an edit of the declaration from drift, by what was applied last."""
+def _reasons(wanted: State, seen: State, taken: Collection[Address] = ()) -> Reason:
+    """Tell an edit of the declaration from drift, by what was applied last; `taken` are clusters that become ours."""
     same = {
         address.scope
         for address, resource in wanted.items()
@@ -294,6 +310,8 @@ def _reasons(wanted: State, seen: State) -> Reason:
         scope = scope_of(address, resource)
         drifted = scope in same
         match operation:
+            case Operation.CREATE if scope in taken and isinstance(resource, ClusterRecord):
+                return "takes over the cluster, which another tool made"
             case Operation.CREATE:
                 return "declared and applied before, and gone" if drifted else "declared, and not there"
             case Operation.DELETE:

@@ -1,6 +1,7 @@
 """Golden plans: for each folder below `golden`, what is there, what is declared, and the whole plan as text.
 
     before.toml   applied first, on the simulated engine (left out: nothing was applied)
+    sind.toml     made first, as sind would
     scene.txt     what happens then, one line each: `what` or `what: to whom` (see SCENES, and tests/edits.py)
     after.toml    what is planned
     plan.txt      privileges, the plan as people read it, its findings, and the graph: number, what it waits for, action
@@ -27,6 +28,7 @@ from sindplan.slurm.files import CONFIG, NODES_FILE
 from sindplan.statefile import read
 from sindplan.workflow import Prepared
 from tests.edits import DAMAGE, MESH_DAMAGE
+from tests.sind_cluster import Sind, make_all, sind_world
 from tests.world import NO_LIMITS, World, new_world
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -73,6 +75,18 @@ def _add_volume(world: World, name: str) -> None:
     world.engine.create_volume(name, {"made-by": "somebody else"})
 
 
+def _delete_as_old_sind(world: World, cluster: str) -> None:
+    """Delete a cluster as a sind does that knows neither its state volume nor its record."""
+    realm, name = cluster.split("-")
+    for container in world.engine.containers():
+        if container.name.startswith(f"{cluster}-"):
+            world.engine.remove_container(container.id)
+    world.engine.disconnect(names.network(realm, name), names.relay_container(realm))
+    world.engine.remove_network(names.network(realm, name))
+    for kind in ("config", "munge", "data"):
+        world.engine.remove_volume(names.volume(realm, name, kind))
+
+
 def _add_network(world: World, name: str) -> None:
     world.engine.create_network(NetworkSpec(name=name, labels={}, config_only=True))
 
@@ -87,6 +101,7 @@ SCENES: Mapping[str, Callable[[World, str], None]] = {
     "a job runs": _add_job,
     "a restart is owed": _owe_restarts,
     "sind adds a worker": _add_guest,
+    "sind deletes the cluster": _delete_as_old_sind,
     "somebody makes a volume": _add_volume,
     "somebody makes a network": _add_network,
     "an image says nothing of itself": _strip_image,
@@ -117,9 +132,12 @@ def test_the_plan_is_the_golden_one(
 
 def _prepared(folder: Path) -> Prepared:
     scene = _scene(folder / "scene.txt")
-    world = new_world(seed=1, **({"info": NO_LIMITS} if (LIMITLESS, "") in scene else {}))
+    new = sind_world if (folder / "sind.toml").exists() else new_world
+    world = new(seed=1, **({"info": NO_LIMITS} if (LIMITLESS, "") in scene else {}))
     if (before := folder / "before.toml").exists():
         _apply(world, read([before]))
+    if (sinds := folder / "sind.toml").exists():
+        make_all(Sind(world.engine), world.slurm, read([sinds]))
     for what, whom in scene:
         SCENES[what](world, whom)
     return world.prepare(read([folder / "after.toml"]))

@@ -73,6 +73,11 @@ def limits(cpus: int | None, memory: int | None) -> Json:
     return body
 
 
+def limits_by_nano(cpus: int | None, memory: int | None) -> Json:
+    """Return limits as update takes them for a container whose CPUs were set as NanoCpus."""
+    return limits(None, memory) | ({"NanoCpus": cpus * 1_000_000_000} if cpus is not None else {})
+
+
 def network_body(spec: NetworkSpec) -> Json:
     """Return the body of `POST /networks/create`. A config-only network has no driver and takes no addresses."""
     body: Json = {"Name": spec.name, "Labels": dict(spec.labels)}

@@ -208,5 +208,5 @@ def known_from(observation: Observation) -> Known:
         known.dns[realm] = mesh_facts.dns_address
     for address, cluster in facts.clusters.items():
         known.subnets[address] = cluster.subnet
-        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items()})
+        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items() if key})
     return known

@@ -2,6 +2,9 @@
 
 from attrs import field, frozen
 
+HOST_KEY_FILE = "/etc/ssh/ssh_host_ed25519_key.pub"
+"""Where a node's public key lies, with a comment (sshd(8))."""
+
 
 @frozen
 class HostKey:

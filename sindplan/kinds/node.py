@@ -128,6 +128,9 @@ def _option(options: str, name: str) -> str:
     return pairs.get(name, "")
 
 
+_TRIES_EARLY = frozenset(f"{name}.service" for name in ("slurmd", "slurmdbd", "slurmrestd", "sackd"))
+
+
 def start(run: Run, action: Action) -> None:
     """Bring a node to the power that is wanted, and wait until what must run on it does."""
     (change,) = action.changes
@@ -153,7 +156,12 @@ def start(run: Run, action: Action) -> None:
 
     def boot() -> None:
         run.engine.start(container)
-        run.slurm.boot(container, node.units, run.wait)
+        is_new = not isinstance(before, Node) or not before.made
+        slurms = [unit for unit in node.units if is_new and node.starts_early and unit in _TRIES_EARLY]
+        run.slurm.boot(container, [unit for unit in node.units if unit not in slurms], run.wait)
+        if slurms:
+            # They have found no files that speak of them, or a slurmctld that did not know them, and given up.
+            run.slurm.start_units(container, slurms, run.wait, restart=True)
 
     if is_first:
         with_failback(run, change.address.scope, boot)
@@ -194,6 +202,7 @@ def join(run: Run, action: Action) -> None:
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
     controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
+        _start_again(run, action)
         run.slurm.join(controller, workers, run.wait)
     booted = {unit for change in action.changes if isinstance(change.after, Node) for unit in change.after.units}
     if controller is not None and booted and not run.taking_back:
@@ -201,6 +210,21 @@ def join(run: Run, action: Action) -> None:
         for name in config.RESTART_MARKS:
             if f"{name}.service" in booted:
                 config.settle(run, controller, config.RESTART_MARKS[name])
+
+
+def _start_again(run: Run, action: Action) -> None:
+    """Start slurmd anew on nodes that run before slurmctld hears of them: an apply may have been killed in between.
+
+    Started then, it is told that nobody knows it, and gives up a little later.
+    """
+    for change in action.changes:
+        *_, short, name = change.address.parts
+        if change.address.kind != "service" or name != "slurmd":
+            continue
+        found = run.engine.inspect_container(run.id(action.scope / "node" / short))
+        place = found.endpoint(names.network(*action.scope.parts)) if found is not None else None
+        if found is not None and place is not None and not place.fixed:
+            run.slurm.start_units(found.id, [f"{name}.service"], run.wait, restart=True)
 
 
 def _joins(change: Change) -> str | None:

@@ -42,6 +42,8 @@ def create(run: Run, action: Action) -> None:
     run.engine.put_files(
         container, boot_entries(node.boot, key, run.known.relay_keys[realm], run.secrets.get(node.cluster))
     )
+    if node.starts_early:
+        run.engine.start(container)
 
 
 def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:

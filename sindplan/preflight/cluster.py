@@ -15,6 +15,7 @@ from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
 from sindplan.preflight.jobs import check_jobs
+from sindplan.preflight.leftovers import check_leftovers
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
 from sindplan.render.text import fold
@@ -53,7 +54,9 @@ def _strays(case: Case) -> Iterator[Finding]:
                 f"The {kind} {name!r} is left of a configuration that was tried; the next apply that changes something "
                 "removes it.",
             )
-        for short in cluster.guests:
+        # Of a cluster that is left alone nothing is said.
+        is_ours = found is not None and (cluster.owner in found.owners or cluster.declared.adopt)
+        for short in cluster.guests if is_ours else ():
             yield warning(
                 "guest",
                 f"{cluster.address}/node/{short} was added by another tool; it stays, with its line in the configuration.",
@@ -243,6 +246,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_jobs,
     _replacements,
     _data,
+    check_leftovers,
     _orphans,
     _strays,
 )

@@ -12,8 +12,8 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, Executed
-from sindplan.errors import Conflict, EngineError, EngineTimeout, NodeFailed, NotFound
-from sindplan.model.boot import BOOTING
+from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, NodeFailed, NotFound
+from sindplan.model.boot import BOOTING, prints
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
@@ -25,6 +25,8 @@ _ASK = 10.0
 """Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
 _ACCOUNTING = 120.0
 """Seconds that a batch of accounts may take: sind's limit."""
+_GLANCE = 0.05
+"""Seconds between looks at a node that has no way to say that systemd has begun."""
 _SEPARATOR = "--"
 _NEW = ".sindplan-new"
 
@@ -136,17 +138,34 @@ class SlurmCommands:
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Start units as soon as systemd can be asked to.
 
-        A command before the boot script has moved PID 1 would spoil the cgroup tree: so its line is waited for first.
+        A command before the boot script has moved PID 1 would spoil the cgroup tree: so its line is waited for first, or
+        systemd itself on a node whose script says nothing.
         """
         began = time.monotonic()
+        found = self.engine.inspect_container(node)
         try:
-            booted = self.engine.wait_output(node, BOOTING, timeout)
+            if found is not None and prints(found.spec.command):
+                booted = self.engine.wait_output(node, BOOTING, timeout)
+            else:
+                booted = self._runs_systemd(node, timeout)
         except EngineTimeout:
             booted = False
         if not booted:
             raise self._failure(node, "systemd was not started", units)
         timeout = max(1.0, timeout - (time.monotonic() - began))
         self._wait(node, _BOOT, units, timeout, f"{', '.join(units)} did not start", units)
+
+    def _runs_systemd(self, node: str, timeout: float) -> bool:
+        """Wait until a node's first process has become systemd, without a command in it; False when it ends before."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            try:
+                if "systemd" in self.engine.processes(node):
+                    return True
+            except EngineRefused:
+                return False
+            time.sleep(_GLANCE)
+        return False
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
         """Start or restart units."""

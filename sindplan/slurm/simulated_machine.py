@@ -11,7 +11,7 @@ from attrs import define, field
 
 from sindplan.engine.records import Container, Executed, Volume
 from sindplan.engine.simulated import SimulatedEngine
-from sindplan.model.boot import BOOTING
+from sindplan.model.boot import BOOTING, prints
 from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
 from sindplan.slurm.parameters import ORDER
@@ -116,7 +116,7 @@ class SlurmMachine:
         """Return the boot script's line, or what slurmctld says in a trial."""
         if _is_trial(container):
             return refusal(self.texts(container)) or [ACCEPTED]
-        return [BOOTING] if self._is_node(container) else []
+        return [BOOTING] if prints(container.spec.command) else []
 
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
@@ -156,7 +156,8 @@ class SlurmMachine:
         """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
         known = self.controller(container)
         lines = node_lines(self.text(container, NODES_FILE))
-        known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
+        # Without an address a node goes by its name, which Docker resolves while it runs.
+        known.addresses = {name: _parameter(line, "NodeAddr") for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
 
     def controller(self, container: Container) -> _Controller:
@@ -174,7 +175,7 @@ class SlurmMachine:
             and self._nodes[node.id].key == self._nodes[controller.id].key
             # Ports and authentication.
             and self._nodes[node.id].once.get("slurmd") == self._nodes[controller.id].once.get("slurmctld")
-            and any(endpoint.address == known.addresses[name] for endpoint in node.spec.endpoints)
+            and any(known.addresses[name] in ("", endpoint.address) for endpoint in node.spec.endpoints)
         )
         if not usable:
             return "down*"
@@ -232,7 +233,8 @@ class SlurmMachine:
         )
 
     def _is_node(self, container: Container) -> bool:
-        return any(BOOTING in word for word in container.spec.command or ())
+        # sind's nodes print no line, and are known by their label alone.
+        return prints(container.spec.command) or "sind.role" in container.labels
 
     def _linked(self, container: Container, daemon: str) -> bool:
         return self.engine.has_file(container.id, f"{_WANTS}/{daemon}.service")
@@ -265,7 +267,9 @@ class SlurmMachine:
         if not self.active(controller, "slurmctld.service"):
             return None
         name = next((mount.source for mount in node.spec.mounts if mount.target == "/var/lib/mysql"), "")
-        return next((volume for volume in self.engine.volumes() if volume.name == name), None)
+        # sind's db node keeps its tables in itself.
+        inside = Volume(name=f"inside {node.id}", driver="", labels={})
+        return next((volume for volume in self.engine.volumes() if volume.name == name), None) if name else inside
 
 
 def _is_trial(container: Container) -> bool:

@@ -65,9 +65,9 @@ def test_a_cluster_that_sindplan_did_not_make_is_left_alone() -> None:
     world.engine.create_volume("sind-dev-config", labels.volume("sind", "dev", "config"))
 
     assert found(world, declaration())[0] == (
-        "ownership",
-        "sind/dev exists and was not made by sindplan; it is left alone.",
-        "Give the cluster another name, or use the declaration it belongs to.",
+        "leftover",
+        "sind/dev was not made by sindplan, and only the volume sind-dev-config is left of it; it is left alone.",
+        "Give the cluster another name, or remove what is left: docker volume rm sind-dev-config",
     )
 
 
