@@ -13,6 +13,7 @@ from sindplan.execute.apply import OnFailure
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
+@click.option("--allow-job-loss", is_flag=True, help="Go on though jobs are lost or begun anew.")
 @click.option(
     "--on-failure",
     type=click.Choice(["rollback", "stop"]),
@@ -29,6 +30,7 @@ def command(
     paths: tuple[Path, ...],
     auto_approve: bool,
     allow_privileged: bool,
+    allow_job_loss: bool,
     on_failure: OnFailure,
     parallelism: int,
     replace: tuple[str, ...],
@@ -47,7 +49,7 @@ def command(
     engine, slurm = options.connected()
 
     def plan() -> Prepared:
-        return prepare(engine, slurm, declaration, passwords=passwords, replace=demanded)
+        return prepare(engine, slurm, declaration, passwords=passwords, allow_job_loss=allow_job_loss, replace=demanded)
 
     try:
         prepared = plan()

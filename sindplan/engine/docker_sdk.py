@@ -249,7 +249,14 @@ class DockerEngine:
 
     def update_limits(self, container: str, cpus: int | None, memory: int | None) -> None:
         """Set the limits of a container. An engine that cannot hold one drops it without an error."""
-        self._post("update_limits", container, "/containers/{}/update", json=creation.limits(cpus, memory))
+        path = "/containers/{}/update"
+        try:
+            self._post("update_limits", container, path, json=creation.limits(cpus, memory))
+        except EngineRefused as refused:
+            # `docker create --cpus`, with which sind makes its nodes, sets another field; the two exclude each other.
+            if "NanoCPUs has already been set" not in refused.text:
+                raise
+            self._post("update_limits", container, path, json=creation.limits_by_nano(cpus, memory))
 
     def put_files(self, container: str, entries: Sequence[Entry]) -> None:
         """Put entries into a container and its volumes. A file never takes a folder's place, nor a folder a file's."""

@@ -170,8 +170,9 @@ def _take_back(
     outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
     if outcome.complete:
         return scopes, foreign
-    left = [*(action for action, _ in outcome.failed), *outcome.not_started]
-    return scopes - outcome.unfinished, (*foreign, *(f"{action.id} was not done" for action in left))
+    failed = [f"{action.id} was not done: {error.summary.rstrip('.')}" for action, error in outcome.failed]
+    left = [f"{action.id} was not done" for action in outcome.not_started]
+    return scopes - outcome.unfinished, (*foreign, *failed, *left)
 
 
 def _within(state: State, scopes: frozenset[Address]) -> State:
@@ -210,5 +211,5 @@ def known_from(observation: Observation) -> Known:
         known.dns[realm] = mesh_facts.dns_address
     for address, cluster in facts.clusters.items():
         known.subnets[address] = cluster.subnet
-        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items()})
+        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items() if key})
     return known

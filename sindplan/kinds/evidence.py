@@ -30,6 +30,7 @@ class ClusterEvidence:
         view: What slurmctld says; None when it was not asked or did not answer.
         accounting: What slurmdbd says; None likewise.
         in_control: Short name of the controller in control of a pair; empty when that cannot be told.
+        host_keys: Public SSH host keys of nodes whose labels do not say them, as they lie in the nodes.
         relay_connected: Whether the realm's relay is on the cluster's network.
     """
 
@@ -48,6 +49,7 @@ class ClusterEvidence:
     view: SlurmView | None = None
     accounting: AccountingView | None = None
     in_control: str = ""
+    host_keys: Mapping[str, str] = field(factory=dict)
     relay_connected: bool = False
 
     @property
@@ -60,6 +62,18 @@ class ClusterEvidence:
         """Whether Slurm in it is sindplan's business: its controllers' labels say so."""
         return all(
             labels.is_managed(n.labels) for short, n in self.nodes.items() if names.role_of(short) == "controller"
+        )
+
+    @property
+    def by_name(self) -> bool:
+        """Whether another tool made the network: no address on it is fixed, and nodes go by their names."""
+        return self.network is not None and not self.network.ip_range and not self.network.labels.get(labels.OWNER)
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """Nodes that another tool made and that stay: one that was never started is made anew."""
+        return frozenset(
+            short for short, node in self.nodes.items() if node.state != "created" and not node.labels.get(labels.OWNER)
         )
 
     @property

@@ -26,6 +26,7 @@ from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action, Change
+from sindplan.slurm.files import CONFIG
 
 __all__ = ["JOIN", "KIND", "PERFORM", "seen", "wanted"]
 
@@ -53,6 +54,7 @@ _START = Step(
         # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
         After("service.reconfigure", Where.NEEDED),
         After("node.prove", Where.EARLIER),
+        After("service.restart", Where.NEEDED),
     ),
 )
 _CONNECT = Step(
@@ -70,6 +72,7 @@ JOIN = Step(
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
         After("node.prove", Where.EARLIER),
+        After("service.restart", Where.CLUSTER),
     ),
     batch=True,
 )
@@ -163,13 +166,17 @@ def start(run: Run, action: Action) -> None:
         run.engine.pause(container)
         return
 
-    bring_up(run, change.address, node)
+    is_new = not isinstance(before, Node) or not before.made
+    bring_up(run, change.address, node, is_new=is_new)
 
 
 def _thaw(run: Run, address: Address, node: Node) -> None:
     container = run.id(address)
-    # Nobody could ask a frozen node whether its daemons run.
+    # Nobody could ask a frozen node whether its daemons run, nor tell them to start anew.
     run.slurm.start_units(container, node.units, run.wait)
+    owed = [f"{name}.service" for name in config.RESTART_MARKS if f"{name}.service" in node.units]
+    if owed and any(run.engine.has_file(container, f"{CONFIG}/{mark}") for mark in config.RESTART_MARKS.values()):
+        run.slurm.start_units(container, owed, run.wait, restart=True)
     if "slurmctld.service" not in node.units:
         return
     # Its files may have been written while it was frozen.
@@ -183,7 +190,29 @@ def join(run: Run, action: Action) -> None:
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
     controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
+        _start_again(run, action)
         run.slurm.join(controller, workers, run.wait)
+    booted = {unit for change in action.changes if isinstance(change.after, Node) for unit in change.after.units}
+    if controller is not None and booted and not run.taking_back:
+        # Whoever else had to be restarted for new files has been, too, by now.
+        for name in config.RESTART_MARKS:
+            if f"{name}.service" in booted:
+                config.settle(run, controller, config.RESTART_MARKS[name])
+
+
+def _start_again(run: Run, action: Action) -> None:
+    """Start slurmd anew on nodes that run before slurmctld hears of them: an apply may have been killed in between.
+
+    Started then, it is told that nobody knows it, and gives up a little later.
+    """
+    for change in action.changes:
+        *_, short, name = change.address.parts
+        if change.address.kind != "service" or name != "slurmd":
+            continue
+        found = run.engine.inspect_container(run.id(action.scope / "node" / short))
+        place = found.endpoint(names.network(*action.scope.parts)) if found is not None else None
+        if found is not None and place is not None and not place.fixed:
+            run.slurm.start_units(found.id, [f"{name}.service"], run.wait, restart=True)
 
 
 def _joins(change: Change) -> str | None:

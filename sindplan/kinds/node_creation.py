@@ -27,6 +27,8 @@ def create(run: Run, action: Action) -> None:
     if change.before is not None:
         remove_container(run, action)
     run.known.ids[change.address] = build(run, change.address, node, new_host_key())
+    if node.starts_early:
+        run.engine.start(run.known.ids[change.address])
 
 
 def build(run: Run, address: Address, node: Node, key: HostKey) -> str:

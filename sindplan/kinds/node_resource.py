@@ -97,6 +97,16 @@ class Node(EngineObject):
         return Address((self.labels[labels.REALM], self.labels[labels.CLUSTER]))
 
     @property
+    def starts_early(self) -> bool:
+        """Whether it must run before its daemons can: where addresses are not fixed, its name means nothing until then.
+
+        slurmctld holds still for the name of every node that it is told of (10 s, Slurm 26.05). Controllers are waited for
+        by nobody, and must find their files at their start.
+        """
+        own = names.network(self.cluster.realm, self.cluster.cluster)
+        return self.networks.get(own) == "" and self.labels.get(labels.ROLE) != "controller"
+
+    @property
     def needs(self) -> frozenset[Address]:
         """Networks, volumes, nodes that start first, and the mesh's DNS server and relay, whose address and key go in."""
         mesh = Address((self.cluster.realm, MESH))

@@ -1,6 +1,7 @@
 """What a node should be: image and limits, networks, mounts, labels, privileges, and what its first boot must find.
 
-Layout, mounts and options are sind's (v0.11), with a state volume always and a volume for the database.
+Layout, mounts and options are sind's (v0.11), with a state volume always and a volume for the database. Nodes that sind itself
+made keep to sind's table.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         memory=node.memory if cluster.limits else None,
         tmp_size=node.tmp_size,
         networks={
-            names.network(cluster.realm, cluster.name): node.address,
+            names.network(cluster.realm, cluster.name): "" if cluster.by_name else node.address,
             names.mesh_network(cluster.realm): "",
         },
         mounts=node_mounts(cluster, node),
@@ -55,7 +56,11 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         devices=tuple(sorted(map(device, node.devices))),
         labels=labels.said(marks, labels.COMPARED),
         stated={labels.USERS: cluster.people.users_label(), labels.GROUPS: cluster.people.groups_label()},
-        hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
+        hosts=(
+            ()
+            if cluster.by_name
+            else tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES)
+        ),
         declared_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version if cluster.managed else "",
         units=units_of(cluster, node),
@@ -138,6 +143,7 @@ def node_mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
     storage = cluster.declared.storage
     controls = node.role == "controller"
     first = node.short == names.CONTROLLER
+    has_pair = cluster.declared.controller.backup
 
     def volume(kind: str, target: str, *, read_only: bool = False) -> Mount:
         return Mount(
@@ -151,15 +157,18 @@ def node_mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
     table: tuple[tuple[bool, Mount], ...] = (
         (True, volume("config", CONFIG, read_only=not controls)),
         # The key is written through the first controller.
-        (cluster.declared.identity != "client_ids", volume("munge", "/etc/munge", read_only=not first)),
+        (
+            cluster.declared.identity != "client_ids",
+            volume("munge", "/etc/munge", read_only=not first or node.foreign),
+        ),
         (storage.host_path is None, volume("data", storage.mount_path)),
         (
             storage.host_path is not None,
             Mount(target=storage.mount_path, kind="bind", source=storage.host_path or ""),
         ),
-        (controls, volume("state", STATE)),
+        (controls and (has_pair or not node.foreign), volume("state", STATE)),
         (bool(cluster.people.users), volume("home", "/home")),
-        (node.role == "db" and node.managed, volume("db", node.facts.db_dir or MARIADB_FOLDER)),
+        (node.role == "db" and node.managed and not node.foreign, volume("db", node.facts.db_dir or MARIADB_FOLDER)),
         (
             cluster.cvmfs == "volume",
             Mount(target=CVMFS, kind="volume", source="cvmfs", driver="cvmfs", read_only=True),

@@ -24,6 +24,7 @@ _BEFORE = (
     After("node.start", Where.NEEDED),
     After("service.start", Where.NEEDED),
     After("service.reconfigure", Where.NEEDED),
+    After("service.restart", Where.NEEDED),
 )
 _DRAIN = Step("node.drain", "draining", after=_BEFORE)
 _KEEP = Step("node.keep", "keeping a copy of what the older Slurm wrote", after=_BEFORE)

@@ -62,11 +62,20 @@ KIND = Kind(
             Step(
                 "slurm.resume",
                 "resuming",
-                after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER)),
+                after=(
+                    After("node.join", Where.CLUSTER),
+                    After("service.start", Where.CLUSTER),
+                    # It is down for the very reason that its slurmd has not been restarted yet.
+                    After("service.restart", Where.CLUSTER),
+                    After("service.settle", Where.CLUSTER),
+                ),
             ),
         )
     },
-    delete=(Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER),)),),
+    delete=(
+        # Nobody is drained for a configuration that slurmctld would refuse.
+        Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER), After("file.try", Where.CLUSTER))),
+    ),
 )
 
 

@@ -200,6 +200,12 @@ class Cluster:
     storage: Storage = field(factory=Storage, metadata=about("The data folder."))
     prevent_destroy: bool = field(default=False, metadata=about("Refuse every plan that would destroy the cluster."))
     managed: bool = field(default=True, metadata=about("Whether Slurm is set up."))
+    adopt: bool = field(
+        default=False,
+        metadata=about(
+            "Take over a cluster of this name that sind made, as `sindplan import` writes it; without effect once it is ours."
+        ),
+    )
     pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
     follow_tag: bool = field(default=False, metadata=about("Replace nodes when their image's tag means another image."))
     power: Power = field(default="on", metadata=about("Whether the cluster runs.", later="power"))

@@ -1,6 +1,6 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 
 from attrs import field, frozen
@@ -48,6 +48,10 @@ class After:
     where: Where
 
 
+def _always(_: Resource) -> bool:
+    return True
+
+
 @frozen
 class Step:
     """One thing to do for a resource.
@@ -59,6 +63,10 @@ class Step:
         after: What it waits for.
         batch: Whether all resources of a cluster take this step in one action.
         final: Whether nothing that the cluster's actions did can be taken back once this one has begun.
+        first: Whether a resource takes it before its other steps, whatever fields they are for.
+        covers: Names of steps that are not taken where a resource takes this one: it does what they would do.
+        applies: Says of which resources it is taken at all.
+        later_only: Whether it is left out where what carries the resource is made in the same plan.
     """
 
     name: str
@@ -67,6 +75,10 @@ class Step:
     after: tuple[After, ...] = ()
     batch: bool = False
     final: bool = False
+    first: bool = False
+    covers: frozenset[str] = frozenset()
+    applies: Callable[[Resource], bool] = _always
+    later_only: bool = False
 
 
 @frozen(kw_only=True)

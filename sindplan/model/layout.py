@@ -14,7 +14,7 @@ from sindplan.model.address import MESH, Address, below_any, natural
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
 from sindplan.model.people import Ids, People, people
-from sindplan.model.workers import assign_workers
+from sindplan.model.workers import assign_workers, taken_over
 
 COREDNS = "coredns/coredns:1.14.7"
 """What sind runs as DNS server where nothing else is said (sind v0.11)."""
@@ -36,6 +36,7 @@ class NodeLayout:
         demanded: Why it is to be replaced though nothing of it differs; empty without such a demand.
         image_id: What its image must be, where a tag is followed or a replacement is demanded; empty where any will do.
         max_unavailable: How many of its group may be replaced at once.
+        foreign: Whether another tool made its container, which stays.
     """
 
     short: str
@@ -56,6 +57,7 @@ class NodeLayout:
     demanded: str = ""
     image_id: str = ""
     max_unavailable: int = 1
+    foreign: bool = False
 
     @property
     def role(self) -> str:
@@ -69,6 +71,7 @@ class ClusterLayout:
 
     Attributes:
         managed: Whether sindplan runs Slurm in it at all.
+        by_name: Whether its nodes go by their names alone: another tool made its network, and no address there is fixed.
         guests: Workers that another tool added to it and that stay.
         host_keys: Public SSH host keys that exist, by short name.
         limits, cgroups: What the engine can give nodes (see Facts).
@@ -88,6 +91,7 @@ class ClusterLayout:
     limits: bool
     cgroups: bool
     managed: bool = True
+    by_name: bool = False
     people: People = field(factory=People)
     ids: Ids = field(factory=Ids)
     cvmfs: str = ""
@@ -219,7 +223,10 @@ def _cluster(
             cpus=_first(options.cpus, cluster.defaults.cpus, said.CPUS),
             memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
             tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),
-            address=network.address(subnet, short),
+            address=(
+                seen.addresses.get(short) or network.symbol(short) if seen.by_name else network.address(subnet, short)
+            ),
+            foreign=short in seen.foreign,
             managed=own,
             knows_users=_knows_users(cluster, names.role_of(short), managed=own),
             worker=worker,
@@ -237,7 +244,9 @@ def _cluster(
         (names.SUBMITTER, cluster.submitter),
     ]
     nodes = [node(short, "", options) for short, options in single if options is not None]
-    groups = assign_workers(cluster.workers, seen.members)
+    # Who belongs to a cluster that was taken over, its record says from then on.
+    members = taken_over(cluster.workers, seen.members) if cluster.adopt and not seen.recorded else seen.members
+    groups = assign_workers(cluster.workers, members)
     nodes += [node(names.worker(index), group, cluster.workers[group]) for index, group in sorted(groups.items())]
     return ClusterLayout(
         realm=realm,
@@ -248,13 +257,14 @@ def _cluster(
         nodes=tuple(nodes),
         guests={
             short: member
-            for short, member in sorted(seen.members.items(), key=lambda item: natural(item[0]))
+            for short, member in sorted(members.items(), key=lambda item: natural(item[0]))
             if not member.ours and names.worker_index(short) not in groups
         },
         host_keys=seen.host_keys,
         limits=facts.limits,
         cgroups=facts.cgroups,
         managed=managed,
+        by_name=seen.by_name,
         people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
         ids=seen.people,
         # What its nodes have mounted stays what it is: another backend would mean other containers.

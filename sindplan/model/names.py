@@ -86,6 +86,11 @@ def record(realm: str, cluster: str) -> str:
     return f"{realm}-{cluster}-record"
 
 
+def trial(realm: str, cluster: str) -> str:
+    """Return the name of the container and the network in which a new configuration of a cluster is tried."""
+    return f"{realm}-{cluster}-try"
+
+
 def mesh_network(realm: str) -> str:
     """Return the name of a realm's mesh network."""
     return f"{realm}-mesh"

@@ -17,6 +17,7 @@ from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.controllers import HEARTBEAT, in_control
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
+from sindplan.kinds.host_key import HOST_KEY
 from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.kinds.units_said import units_said
@@ -124,6 +125,11 @@ class _Reader:
             for short, node in found.nodes.items()
             if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
         }
+        host_keys = {
+            short: self.threads.submit(self._host_key, node.id)
+            for short, node in found.nodes.items()
+            if node.state != "created" and not node.labels.get(labels.HOST_KEY)
+        }
         heartbeat = self.threads.submit(self._heartbeat, found.nodes) if names.BACKUP in found.nodes else None
 
         def finish(relays: Mapping[str, Container | None]) -> ClusterEvidence:
@@ -152,6 +158,7 @@ class _Reader:
                 view=view,
                 accounting=accounting,
                 in_control=heartbeat.result() if heartbeat else "",
+                host_keys={short: key for short, future in host_keys.items() if (key := future.result())},
                 relay_connected=relay is not None and relay.endpoint(network) is not None,
             )
 
@@ -180,6 +187,11 @@ class _Reader:
             return self.engine.get_files(node.id, path).get(path)
         except NotFound:
             return None
+
+    def _host_key(self, node: str) -> str:
+        """Return a node's public host key as it lies there, without the comment; empty when there is none."""
+        kind, key, *_ = [*(self._text(node, f"{HOST_KEY}.pub") or "").split(), "", ""]
+        return f"{kind} {key}" if key else ""
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""

@@ -1,6 +1,6 @@
 """Which container has which place in a cluster: by its name, or by its labels where a hand or a replacement renamed it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from attrs import define, field
 
@@ -53,7 +53,7 @@ def _by_name(cluster: Address, container: ContainerSummary) -> str:
 
 
 def _place_other(cluster: Address, container: ContainerSummary, found: Places) -> None:
-    short = _by_labels(container.labels)
+    short = _by_labels(cluster, container)
     successor = found.nodes.get(short)
     if not short:
         found.strays.append(container.name)
@@ -69,7 +69,7 @@ def _place_other(cluster: Address, container: ContainerSummary, found: Places) -
 
 
 def _is_aside(cluster: Address, container: ContainerSummary) -> bool:
-    short = _by_labels(container.labels)
+    short = _by_labels(cluster, container)
     realm, name = cluster.parts
     return bool(short) and container.name == names.aside(names.container(realm, name, short))
 
@@ -78,8 +78,14 @@ _DIGITS = 9
 """Of the number of a node; no network has addresses for more."""
 
 
-def _by_labels(marks: Mapping[str, str]) -> str:
-    """Return the place that the labels of a container say which sindplan or sind made; empty for any other."""
+def _by_labels(cluster: Address, container: ContainerSummary) -> str:
+    """Return the place that a container has by its labels, whatever it is called; empty for none.
+
+    A container of a committed node's image has the labels, too, but not the network.
+    """
+    marks = container.labels
+    if not marks.get(labels.OWNER) or names.network(cluster.realm, cluster.cluster) not in container.networks:
+        return ""
     number = marks.get(labels.COMPOSE_NUMBER, "")
     role = marks.get(labels.ROLE, "")
     if not number.isascii() or not number.isdecimal() or len(number) > _DIGITS:

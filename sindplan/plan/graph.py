@@ -36,6 +36,8 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
         kind = kinds[change.resource.KIND]
         scope = scope_of(change.address, change.resource)
         for step in _steps(change, kind, by_address):
+            if not step.applies(change.resource):
+                continue
             name = f"{step.name} {scope if step.batch else change.address}"
             node = nodes.setdefault(name, _Draft(step=step, scope=scope))
             node.changes.append(change)
@@ -61,8 +63,10 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
     match change.operation:
         case Operation.CREATE:
             host = by_address.get(change.resource.host) if change.resource.host else None
-            brought = kind.comes_with_host and host is not None and host.operation is Operation.CREATE
-            return () if brought else kind.create
+            is_new = host is not None and host.operation is Operation.CREATE
+            if is_new:
+                return () if kind.comes_with_host else [step for step in kind.create if not step.later_only]
+            return kind.create
         case Operation.DELETE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             carried = host is not None and host.operation is Operation.DELETE
@@ -71,8 +75,10 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
             steps = [step for change_ in change.fields for step in kind.update[change_.name]]
             # Fields that share a step take it once, when the last of them asks for it.
             once = [*dict.fromkeys(reversed(steps))][::-1]
+            covered = {name for step in once for name in step.covers}
+            once = [step for step in once if step.name not in covered]
             # What a cluster does together comes after what each does for itself.
-            return sorted(once, key=lambda step: step.batch)
+            return sorted(once, key=lambda step: (not step.first, step.batch))
         case Operation.REPLACE:
             before, after = change.before, change.after
             assert before is not None, "what is replaced was there"

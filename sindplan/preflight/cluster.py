@@ -7,15 +7,18 @@ from sindplan.kinds.network import Network
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.volume import Volume
 from sindplan.model import names
-from sindplan.model.address import MESH
+from sindplan.model.address import MESH, Address
 from sindplan.model.kind import MAKING, Operation
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
+from sindplan.preflight.jobs import check_jobs
+from sindplan.preflight.leftovers import check_leftovers
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
 from sindplan.slurm.enforcement import enforces_limits
+from sindplan.slurm.trial import LABEL
 
 
 def check_plan(case: Case) -> tuple[Finding, ...]:
@@ -43,11 +46,28 @@ def _strays(case: Case) -> Iterator[Finding]:
                 f"The container {name!r} carries the labels of {cluster.address} and is none of its nodes.",
                 f"Remove it if nobody needs it: docker rm -f {name}",
             )
-        for short in cluster.guests:
+        for kind, name in _trials(case, cluster.address):
+            yield warning(
+                "trial",
+                f"The {kind} {name!r} is left of a configuration that was tried; the next apply that changes something "
+                "removes it.",
+            )
+        # Of a cluster that is left alone nothing is said.
+        is_ours = found is not None and (cluster.owner in found.owners or cluster.declared.adopt)
+        for short in cluster.guests if is_ours else ():
             yield warning(
                 "guest",
                 f"{cluster.address}/node/{short} was added by another tool; it stays, with its line in the configuration.",
             )
+
+
+def _trials(case: Case, cluster: Address) -> Iterator[tuple[str, str]]:
+    """Yield what an apply that was killed has left: kind and name."""
+    name = names.trial(cluster.realm, cluster.cluster)
+    lists = (("container", case.inventory.containers), ("network", case.inventory.networks))
+    for kind, found in lists:
+        if any(one.name == name and LABEL in one.labels for one in found):
+            yield kind, name
 
 
 def _in_the_way(case: Case) -> Iterator[Finding]:
@@ -188,7 +208,9 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_room,
     _unasked,
     check_replacements,
+    check_jobs,
     _data,
+    check_leftovers,
     _orphans,
     _strays,
 )
