@@ -7,12 +7,14 @@ import click
 from sindplan.cli import options, output
 from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
 from sindplan.execute.apply import OnFailure
+from sindplan.model.address import Address
 
 
 @click.command()
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
+@options.allowances
 @click.option(
     "--on-failure",
     type=click.Choice(["rollback", "stop"]),
@@ -28,6 +30,9 @@ def command(
     paths: tuple[Path, ...],
     auto_approve: bool,
     allow_privileged: bool,
+    allow_job_loss: bool,
+    data_loss: tuple[Address, ...],
+    prune: bool,
     on_failure: OnFailure,
     parallelism: int,
     secrets_dir: Path | None,
@@ -37,22 +42,28 @@ def command(
     """Make the clusters match the declaration."""
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
-    from sindplan.workflow import clusters_of, get_images, prepare
+    from sindplan.preflight.allowed import Allowed
+    from sindplan.workflow import Prepared, get_images, prepare
 
+    allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
     declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, passwords=passwords)
+
+        def plan() -> Prepared:
+            return prepare(engine, slurm, declaration, passwords=passwords, allowed=allowed)
+
+        prepared = plan()
         wanting = not prepared.blocked and not prepared.plan.empty
         if wanting and get_images(engine, declaration, prepared, output.say):
-            prepared = prepare(engine, slurm, declaration, passwords=passwords)
+            prepared = plan()
         return execute_prepared(
             prepared,
-            lambda: prepare(engine, slurm, declaration, passwords=passwords),
+            plan,
             engine,
             slurm,
-            observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),
+            observe_again=lambda: observe(engine, slurm, prepared.clusters, images=images_of(declaration)),
             consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged),
             on_failure=on_failure,
             parallelism=parallelism,

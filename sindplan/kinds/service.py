@@ -39,6 +39,7 @@ class Service(Resource):
     """
 
     KIND: ClassVar[str] = "service"
+    FOLLOWS_POWER: ClassVar[bool] = True
 
     node: Address = field(metadata=IGNORED)
     unit: str = field(metadata=IGNORED)
@@ -109,7 +110,8 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             for reader in config.MARKS
         }
         for node in cluster.nodes:
-            for unit in units_of(cluster, node):
+            # On a node that is off nothing is expected to run.
+            for unit in units_of(cluster, node) if node.power == "on" else ():
                 name = unit.removesuffix(".service")
                 reader = _READERS.get((node.short, name))
                 yield (

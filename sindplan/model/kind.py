@@ -1,7 +1,8 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -19,11 +20,13 @@ class Operation(Enum):
 
 
 class Phase(IntEnum):
-    """When a step is due within its cluster. Only the first phase can be taken back."""
+    """When a step is due within its cluster. What comes before removals can be taken back."""
 
     BUILD = 1
-    REMOVE = 2
-    SEAL = 3
+    STOP = 2
+    """Nodes are powered off: what is done through them has been done by then."""
+    REMOVE = 3
+    SEAL = 4
 
 
 class Where(Enum):
@@ -53,6 +56,7 @@ class Step:
         phase: When it is due.
         after: What it waits for.
         batch: Whether all resources of a cluster take this step in one action.
+        last: Whether it comes after every other step of its resource, those in a batch too.
     """
 
     name: str
@@ -60,6 +64,10 @@ class Step:
     phase: Phase = Phase.BUILD
     after: tuple[After, ...] = ()
     batch: bool = False
+    last: bool = False
+
+
+Steps = tuple[Step, ...]
 
 
 @frozen(kw_only=True)
@@ -72,14 +80,26 @@ class Kind:
         create, delete: Steps in order.
         comes_with_host: Whether a host that is made brings it along, so that nothing is done for it then.
         update: Steps per changed field; fields with the same step take it once.
+
+    Steps that depend on what becomes of the resource are given as a function of it, as it was (None for one that comes) and
+    as it will be.
     """
 
     name: str
     resource: type[Resource]
-    create: tuple[Step, ...] = ()
-    update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
-    delete: tuple[Step, ...] = ()
+    create: Steps | Callable[[None, Any], Steps] = ()
+    update: Mapping[str, Steps | Callable[[Any, Any], Steps]] = field(factory=dict)
+    delete: Steps = ()
     comes_with_host: bool = False
+
+    def creating(self, after: Resource) -> Steps:
+        """Return the steps that make a resource."""
+        return self.create(None, after) if callable(self.create) else self.create
+
+    def updating(self, name: str, before: Resource, after: Resource) -> Steps:
+        """Return the steps that a change of a field takes."""
+        steps = self.update[name]
+        return steps(before, after) if callable(steps) else steps
 
 
 def scope_of(address: Address, resource: Resource) -> Address:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from attrs import field, frozen
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
 from sindplan.model import declaration as said
 from sindplan.model import names, network
 from sindplan.model.address import MESH, Address, natural
-from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
+from sindplan.model.declaration import Cluster, Declaration, NodeOptions, Power, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
 from sindplan.model.people import Ids, People, people
 from sindplan.model.workers import assign_workers
@@ -33,6 +34,7 @@ class NodeLayout:
         managed: Whether sindplan runs Slurm on it.
         knows_users: Whether the cluster's users and groups exist on it.
         worker: What is said of its worker group; None for other roles.
+        power: Whether it runs.
     """
 
     short: str
@@ -50,6 +52,7 @@ class NodeLayout:
     devices: tuple[str, ...] = ()
     security_opt: tuple[str, ...] = ()
     worker: WorkerGroup | None = None
+    power: Power = "on"
 
     @property
     def role(self) -> str:
@@ -69,6 +72,7 @@ class ClusterLayout:
         people: Its users and groups.
         ids: The ids that they, and others before them, were given.
         cvmfs: How nodes mount /cvmfs: `volume`, `hostPath`, or empty for not at all.
+        powered_off: Nodes that are off by name, whether there are such nodes or not.
     """
 
     realm: str
@@ -85,6 +89,7 @@ class ClusterLayout:
     people: People = field(factory=People)
     ids: Ids = field(factory=Ids)
     cvmfs: str = ""
+    powered_off: tuple[str, ...] = ()
 
     @property
     def address(self) -> Address:
@@ -191,6 +196,7 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
     seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
     subnet = seen.subnet or cluster.subnet or ""
     managed = is_managed(cluster)
+    off = frozenset(NodeSet(cluster.powered_off, resolver=RESOLVER_NOGROUP)) if cluster.powered_off else frozenset()
 
     def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
         image = _image(cluster, options)
@@ -207,6 +213,7 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
             managed=own,
             knows_users=_knows_users(cluster, names.role_of(short), managed=own),
             worker=options if isinstance(options, WorkerGroup) else None,
+            power="off" if "off" in (cluster.power, getattr(options, "power", None)) or short in off else "on",
             **{privilege: _merged(cluster.defaults, options, privilege) for privilege in _PRIVILEGES},
         )
 
@@ -238,6 +245,7 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         managed=managed,
         people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
         ids=seen.people,
+        powered_off=tuple(sorted(off, key=natural)),
         # What its nodes have mounted stays what it is: another backend would mean other containers.
         cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )

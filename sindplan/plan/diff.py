@@ -69,7 +69,11 @@ def _implied(change: Change, found: Mapping[Address, Change], unknown: Collectio
         return False
     if below_any(change.address, unknown):
         return True
-    if carrier is None or not any(field.name == "power" for field in carrier.fields):
+    if (
+        carrier is None
+        or not change.resource.FOLLOWS_POWER
+        or not any(field.name == "power" for field in carrier.fields)
+    ):
         return False
-    # What goes while its host comes up does not go by itself.
-    return change.operation is not Operation.DELETE or getattr(carrier.after, "power", "") != "running"
+    # What goes while its host comes up does not go by itself, nor does anything come while it goes down.
+    return (change.operation is Operation.DELETE) != (getattr(carrier.after, "power", "") == "running")

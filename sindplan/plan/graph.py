@@ -61,17 +61,20 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
         case Operation.CREATE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             brought = kind.comes_with_host and host is not None and host.operation is Operation.CREATE
-            return () if brought else kind.create
+            return () if brought else kind.creating(change.resource)
         case Operation.DELETE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             carried = host is not None and host.operation is Operation.DELETE
             return () if carried else kind.delete
         case Operation.UPDATE:
-            steps = [step for change_ in change.fields for step in kind.update[change_.name]]
+            assert change.before is not None
+            assert change.after is not None
+            fields = [field.name for field in change.fields]
+            steps = [step for name in fields for step in kind.updating(name, change.before, change.after)]
             # Fields that share a step take it once, when the last of them asks for it.
             once = [*dict.fromkeys(reversed(steps))][::-1]
             # What a cluster does together comes after what each does for itself.
-            return sorted(once, key=lambda step: step.batch)
+            return sorted(once, key=lambda step: (step.last, step.batch))
         case Operation.REPLACE:
             # Shown, and blocked by the preflight: nothing is done for it.
             return ()

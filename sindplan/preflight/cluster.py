@@ -6,14 +6,19 @@ from sindplan.kinds import labels
 from sindplan.kinds.mesh_network import MeshNetwork
 from sindplan.kinds.network import Network
 from sindplan.kinds.node_resource import Node
+from sindplan.kinds.slurm_node import SlurmNode, empties
 from sindplan.kinds.volume import Volume
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
+from sindplan.model.declaration import DRAIN_TIMEOUT, OnTimeout
 from sindplan.model.kind import Operation
 from sindplan.model.resource import FieldChange
+from sindplan.model.units import spell_duration
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
+from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
+from sindplan.preflight.power import check_power, stopping
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
 from sindplan.render.text import fold
@@ -28,11 +33,12 @@ def check_plan(case: Case) -> tuple[Finding, ...]:
 def _orphans(case: Case) -> Iterator[Finding]:
     declared = {cluster.address for cluster in case.layout.clusters}
     for address, found in case.inventory.clusters().items():
-        if found.owners == {case.layout.owner} and address not in declared:
+        if found.owners == {case.layout.owner} and address not in declared | case.pruned:
             yield warning(
                 "no longer declared",
-                f"{address} was made from this declaration and is not in it any more; it is left as it is.",
-                f"Remove it with: sindplan destroy {address}",
+                f"{address} was made from this declaration and is not in it any more; it is left as it is. A cluster under "
+                "another name is another cluster.",
+                f"Remove it with --prune, or with: sindplan destroy {address}",
             )
 
 
@@ -148,10 +154,11 @@ def _unasked(case: Case) -> Iterator[Finding]:
     """Slurm that cannot be asked: nobody can say then whether a worker that leaves is busy."""
     leaving = {change.address for change in case.plan.changes if change.operation is Operation.DELETE}
     for cluster in case.observation.evidence.clusters:
-        if cluster.view is not None or not cluster.managed:
+        if cluster.view is not None or not cluster.managed or cluster.address in case.pruned:
             continue
+        off = {short for short in stopping(case, cluster.address) if names.worker_index(short) is not None}
         running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
-        busy = [short for short in running if cluster.address / "node" / short in leaving]
+        busy = [short for short in running if cluster.address / "node" / short in leaving or short in off]
         if busy:
             yield Finding(
                 "jobs",
@@ -182,7 +189,7 @@ _WORDS: Mapping[str, str] = {
 def _replacements(case: Case) -> Iterator[Finding]:
     alike: dict[tuple[Address, str], list[str]] = {}
     for change in case.plan.changes:
-        if change.operation is Operation.REPLACE:
+        if change.operation is Operation.REPLACE and not forbidden(change):
             fields = ", ".join(dict.fromkeys(word for field in change.fields for word in _told(field)))
             alike.setdefault((change.address.scope, fields), []).append(str(change.address))
     for (_, fields), addresses in alike.items():
@@ -202,15 +209,56 @@ def _told(field: FieldChange) -> list[str]:
     return sorted({_WORDS.get(key, str(key)) for key in keys if field.before.get(key) != field.after.get(key)})
 
 
+def _forbidden(case: Case) -> Iterator[Finding]:
+    yield from check_forbidden(case.plan.changes)
+
+
 def _data(case: Case) -> Iterator[Finding]:
     """Yield volumes that would go from clusters that stay: nobody expects that of an edit."""
+    # What is forbidden blocks whatever is given up for it.
+    hopeless = {change.address.scope for change in case.plan.changes if forbidden(change)}
     for change in case.plan.changes:
-        if change.operation is Operation.DELETE and isinstance(change.before, Volume):
+        goes = change.operation is Operation.DELETE and isinstance(change.before, Volume)
+        if not goes or change.address.cluster == MESH or change.address.scope in case.pruned | hopeless:
+            continue
+        assert isinstance(change.before, Volume)
+        text = (
+            f"{change.address} would be removed with everything in it ({change.before.name}), while its cluster stays."
+        )
+        if case.allowed.may_lose(change.address):
+            yield warning("data", text)
+        else:
             yield Finding(
                 "data",
-                f"{change.address} would be removed with everything in it ({change.before.name}), while its cluster stays.",
-                "Put what needs it back into the declaration, or destroy the cluster and apply.",
+                text,
+                "Put what needs it back into the declaration, or give the data up by name: "
+                f"--allow-data-loss {change.address}",
             )
+
+
+def _jobs(case: Case) -> Iterator[Finding]:
+    """Yield running jobs that an apply will put an end to if they do not end by themselves in time."""
+    drains = {change.address: change for change in case.plan.changes if isinstance(change.resource, SlurmNode)}
+    for cluster in case.observation.evidence.clusters:
+        if cluster.address in case.pruned:
+            continue
+        for short, state in (cluster.view.nodes if cluster.view else {}).items():
+            change = drains.get(cluster.address / "slurm/node" / short)
+            then = case.on_timeouts.get(cluster.address / "node" / short, "fail")
+            if change is None or not state.jobs or then == "fail" or not empties(change):
+                continue
+            within = spell_duration(case.drain_timeouts.get(cluster.address / "node" / short, DRAIN_TIMEOUT))
+            yield warning(
+                "jobs",
+                f"{cluster.address}/node/{short} runs the jobs {', '.join(state.jobs)}; those that do not end within "
+                f"{within} are {_ENDS[then]}.",
+            )
+
+
+_ENDS: Mapping[OnTimeout, str] = {
+    "requeue": "put back into the queue, or cancelled where Slurm cannot",
+    "cancel": "cancelled",
+}
 
 
 _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
@@ -223,6 +271,9 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _limits_are_enforced,
     check_room,
     _unasked,
+    _jobs,
+    check_power,
+    _forbidden,
     _replacements,
     _data,
     _orphans,

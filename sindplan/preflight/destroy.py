@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
+from sindplan.kinds import labels
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.model import names
 from sindplan.model.address import Address
+from sindplan.observe.observation import Observation
 from sindplan.preflight.finding import Finding, warning
 
 ALIVE = ("running", "paused")
@@ -28,6 +30,30 @@ def check_destroy(evidence: Evidence, protected: Collection[Address], *, allow_j
         if text:
             wait = "Wait for them, or say --allow-job-loss."
             yield warning("jobs", text) if allow_job_loss else Finding("jobs", text, wait)
+
+
+def check_prune(observation: Observation, pruned: Collection[Address], *, allow_job_loss: bool) -> Iterator[Finding]:
+    """Yield what speaks against destroying clusters that are no longer declared: what holds for any, and what only records know.
+
+    prevent_destroy holds though the block that said it is gone: the record has kept it.
+    """
+    found = observation.inventory.clusters()
+    for address in sorted(pruned):
+        records = found[address].records if address in found else ()
+        if records and records[0].labels.get(labels.PROTECTED) == "true":
+            yield Finding(
+                "prevent_destroy",
+                f"{address} is protected by prevent_destroy, though it is no longer declared.",
+                "Declare it again with prevent_destroy = false and apply; then take it out.",
+            )
+        if not records:
+            yield Finding(
+                "prevent_destroy",
+                f"{address} has no record, so nobody can say whether it is protected.",
+                f"Destroy it by name: sindplan destroy {address}",
+            )
+    orphans = Evidence(clusters=tuple(c for c in observation.evidence.clusters if c.address in pruned))
+    yield from check_destroy(orphans, (), allow_job_loss=allow_job_loss)
 
 
 def _jobs(cluster: ClusterEvidence) -> str:

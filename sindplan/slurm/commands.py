@@ -70,6 +70,9 @@ while :; do
 done
 """
 
+# One by one, since a job that is refused would hide what became of the others.
+_REQUEUE = 'for job; do scontrol requeue "$job" > /dev/null 2>&1 || echo "$job"; done'
+
 # A slurmctld that is just taking or giving over control forgets a signal that comes then.
 _STOP = """\
 for _ in 1 2 3 4 5 6; do
@@ -201,6 +204,16 @@ class SlurmCommands:
     def resume(self, controller: str, nodes: Sequence[str]) -> None:
         """Run `scontrol update … state=resume`."""
         self._update(controller, nodes, "state=resume")
+
+    def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
+        """Run `scontrol requeue`, which refuses interactive jobs and those submitted with --no-requeue."""
+        done = self._wait(controller, _REQUEUE, jobs, 60, "jobs could not be requeued", ("slurmctld",))
+        return tuple(job for job in jobs if job in done.out.split())
+
+    def cancel(self, controller: str, jobs: Sequence[str]) -> None:
+        """Run `scancel`."""
+        # It fails for jobs that have just ended.
+        self._wait(controller, 'scancel -- "$@"; exit 0', jobs, 60, "jobs could not be cancelled", ("slurmctld",))
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Wait in the controller, in one command."""

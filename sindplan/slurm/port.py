@@ -13,7 +13,10 @@ from sindplan.slurm.accounting import AccountingChange, AccountingView
 
 DRAIN_REASON = "sindplan: leaving"
 """Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
+OFF_REASON = "sindplan: powered off"
+"""The same for nodes that are declared to be off: they come back when they are powered on."""
 
+_OURS = "sindplan:"
 
 PROGRAMS = {
     "munge.service": "munged",
@@ -46,8 +49,29 @@ class SlurmNodeState:
 
     @property
     def leaving(self) -> bool:
-        """Whether sindplan drains it."""
-        return self.reason.startswith("sindplan:")
+        """Whether sindplan drains it to take it out."""
+        return self.reason.startswith(_OURS) and not self.powered_off
+
+    @property
+    def powered_off(self) -> bool:
+        """Whether sindplan has drained it to power it off."""
+        # After SlurmdTimeout slurmctld adds its own words: "sindplan: powered off : Not responding" (26.05).
+        return self.reason.startswith(OFF_REASON)
+
+    @property
+    def drained(self) -> bool:
+        """Whether it takes no new jobs: `drained` and `draining`, whatever sign stands behind, such as in `drained*`."""
+        return self.states.startswith("drain")
+
+    @property
+    def drained_by_us(self) -> bool:
+        """Whether that is sindplan's doing; also of one that does not respond any more."""
+        return self.reason.startswith(_OURS)
+
+    @property
+    def drained_by_others(self) -> bool:
+        """Whether that is somebody else's decision."""
+        return self.drained and not self.drained_by_us
 
     @property
     def down(self) -> bool:
@@ -122,6 +146,12 @@ class Slurm(Protocol):
 
     def resume(self, controller: str, nodes: Sequence[str]) -> None:
         """Let drained or down nodes take jobs again."""
+
+    def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
+        """Put running jobs back into the queue; return those that Slurm does not: interactive ones, and those that forbid it."""
+
+    def cancel(self, controller: str, jobs: Sequence[str]) -> None:
+        """Tell jobs to end; those that are gone are success."""
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Wait until no job is left on the nodes; return the ids of those that are after `timeout` seconds."""
