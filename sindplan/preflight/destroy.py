@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from sindplan.kinds import labels
+from sindplan.kinds.account import last_applied
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -64,6 +65,8 @@ def _jobs(cluster: ClusterEvidence) -> str:
     if cluster.view is not None:
         jobs = [*cluster.view.running_jobs, *cluster.view.pending_jobs]
         return f"{cluster.address} has the jobs {', '.join(jobs)}; they would be lost." if jobs else ""
+    if last_applied(cluster).get("power") == "off":
+        return f"{cluster.address} is off, so nobody can say which jobs wait in its queue: they would be lost, if there are any."
     # A worker that does not run has no jobs; what cannot be asked counts as busy.
     alive = [n for n, found in cluster.nodes.items() if names.worker_index(n) is not None and found.state in ALIVE]
     return f"slurmctld of {cluster.address} does not answer: its jobs would be lost, if it has any." if alive else ""

@@ -53,7 +53,7 @@ until sinfo -h > /dev/null 2>&1; do
     sleep 0.1
 done
 until [ "$wanted" -eq 0 ] || [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
-    awk '$2 !~ /^(down|unk|inval|fail|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
+    awk '$2 !~ /^(down|unk|inval|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
 do sleep 0.1; done
 # A slurmctld that was started anew hears from the other workers within seconds; silent ones are no reason to fail.
 for _ in $(seq 100); do

@@ -60,8 +60,11 @@ class SlurmNodeState:
 
     @property
     def drained(self) -> bool:
-        """Whether it takes no new jobs: `drained` and `draining`, whatever sign stands behind, such as in `drained*`."""
-        return self.states.startswith("drain")
+        """Whether it was told to take no new jobs: `drained` and `draining`, whatever sign stands behind, such as in `drained*`.
+
+        `fail` and `failing` are the same with less hope; Slurm itself sets a node to neither (scontrol(1)).
+        """
+        return self.states.startswith(("drain", "fail"))
 
     @property
     def drained_by_us(self) -> bool:
@@ -76,7 +79,7 @@ class SlurmNodeState:
     @property
     def down(self) -> bool:
         """Whether Slurm has given it up."""
-        return self.states.startswith(("down", "unknown", "fail", "inval"))
+        return self.states.startswith(("down", "unknown", "inval"))
 
 
 @frozen(kw_only=True)
