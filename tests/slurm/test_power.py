@@ -1,5 +1,7 @@
 """Nodes, groups and clusters that are off and on again, and what becomes of the jobs of workers that leave."""
 
+import signal
+
 import pytest
 
 pytestmark = pytest.mark.proof
@@ -230,3 +232,26 @@ def test_a_worker_that_leaves_is_waited_for_and_the_longer_busy_one_stays(lab):
     outputs = lab.read(f"{realm}-dev-controller", "sh", "-c", "cat /data/*.out")
     assert outputs == "done on worker-1"
     lab.settled()
+
+
+def test_a_power_off_that_was_killed_while_it_waited(lab):
+    """The job goes on, and the next apply waits for it again."""
+    realm = lab.realm()
+    lab.declare(lab.cluster(realm))
+    lab.apply()
+    job = lab.submit(realm, "worker-0", 25)
+
+    lab.declare(lab.cluster(realm, more='power = "off"'))
+    killed = lab.start("apply")
+    killed.until("still draining")
+    killed.send(signal.SIGKILL)
+    assert lab.job(realm, job) == "RUNNING"
+    ran = lab.apply()
+
+    assert f"{realm}/dev/slurm/node/worker-0: draining took" in ran.err
+    assert running(lab, realm) == set()
+    quiet(lab)
+    lab.declare(lab.cluster(realm))
+    lab.apply()
+    quiet(lab)
+    assert lab.job(realm, job) == "COMPLETED"
