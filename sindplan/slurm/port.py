@@ -50,13 +50,13 @@ class SlurmNodeState:
     @property
     def leaving(self) -> bool:
         """Whether sindplan drains it to take it out."""
-        return self.reason.startswith(_OURS) and not self.powered_off
+        return self.drained_by_us and not self.powered_off
 
     @property
     def powered_off(self) -> bool:
         """Whether sindplan has drained it to power it off."""
         # After SlurmdTimeout slurmctld adds its own words: "sindplan: powered off : Not responding" (26.05).
-        return self.reason.startswith(OFF_REASON)
+        return self.drained and self.reason.startswith(OFF_REASON)
 
     @property
     def drained(self) -> bool:
@@ -68,8 +68,9 @@ class SlurmNodeState:
 
     @property
     def drained_by_us(self) -> bool:
-        """Whether that is sindplan's doing; also of one that does not respond any more."""
-        return self.reason.startswith(_OURS)
+        """Whether that is sindplan's doing."""
+        # The reason alone says nothing: Slurm 24.11 keeps it when a node is resumed.
+        return self.drained and self.reason.startswith(_OURS)
 
     @property
     def drained_by_others(self) -> bool:

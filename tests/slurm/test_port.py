@@ -130,7 +130,7 @@ def test_a_drain_is_seen_and_lifted(place, reason, off):
 
     place.port.resume(place.controller, [WORKER])
     seen = state(place)
-    assert (seen.drained, seen.reason) == (False, "")
+    assert (seen.drained, seen.drained_by_us, seen.powered_off, seen.leaving) == (False, False, False, False)
     # One that is in service already may be resumed all the same.
     place.port.resume(place.controller, [WORKER])
 

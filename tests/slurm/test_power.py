@@ -164,7 +164,7 @@ def test_a_power_off_that_fails_is_taken_back(lab):
     assert lab.identity() == before
     assert lab.job(realm, job) == "RUNNING"
     # Resumed nodes are marked until they have answered a ping.
-    lab.wait(f"{realm}-dev-controller", "[ \"$(sinfo -hN -n worker-0 -o '%t %E')\" = 'idle none' ]")
+    lab.wait(f"{realm}-dev-controller", '[ "$(sinfo -hN -n worker-0 -o %t)" = idle ]')
 
 
 @pytest.mark.parametrize("then", ["requeue", "cancel"])

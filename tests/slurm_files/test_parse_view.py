@@ -92,6 +92,9 @@ def test_names_are_folded() -> None:
     ("line", "ours", "off", "others"),
     [
         ("w0|idle|none", False, False, False),
+        # What 24.11 shows of a node that was resumed.
+        ("w0|idle*|sindplan: leaving", False, False, False),
+        ("w0|allocated|sindplan: powered off", False, False, False),
         ("w0|drained|sindplan: leaving", True, False, False),
         ("w0|draining|sindplan: powered off", True, True, False),
         # slurmctld adds its own words after SlurmdTimeout (26.05).
