@@ -20,7 +20,7 @@ from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
 from sindplan.model.address import Address
-from sindplan.model.kind import After, Kind, Phase, Step, Steps, Where
+from sindplan.model.kind import After, Depending, Kind, Phase, Step, Steps, Where
 from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action, Change
 from sindplan.slurm.port import OFF_REASON
@@ -112,13 +112,15 @@ def _powering(before: Node, after: Node) -> Steps:
     return (_START if is_server or before.power == "paused" else _POWER_ON, JOIN)
 
 
+_MAKE = Depending(_making, (_CREATE, _START, JOIN, _STOP, _STOP_SERVER))
+
 KIND = Kind(
     name="node",
     resource=Node,
-    create=_making,
+    create=_MAKE,
     update={
-        "made": _making,
-        "power": _powering,
+        "made": _MAKE,
+        "power": Depending(_powering, (_START, _POWER_ON, JOIN, _STOP, _STOP_SERVER)),
         "cpus": (Step("node.limit", "setting limits"),),
         "memory": (Step("node.limit", "setting limits"),),
         "networks": (_CONNECT, JOIN),

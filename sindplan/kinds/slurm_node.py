@@ -15,7 +15,7 @@ from sindplan.kinds.node import JOIN
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.model.kind import After, Kind, Step, Steps, Where
+from sindplan.model.kind import After, Depending, Kind, Step, Steps, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action, Change
@@ -73,16 +73,21 @@ _RESUME = Step(
 )
 
 
-def _to(_: SlurmNode | None, after: SlurmNode) -> Steps:
-    """Return what brings a record to a state."""
+def _registering(_: None, after: SlurmNode) -> Steps:
+    """Return what a worker takes that Slurm gets to know."""
+    return (_POWER_OFF,) if after.state == "powered off" else (JOIN,)
+
+
+def _turning(_: SlurmNode, after: SlurmNode) -> Steps:
+    """Return what brings a worker's record to a state."""
     return (_POWER_OFF,) if after.state == "powered off" else (_RESUME,)
 
 
 KIND = Kind(
     name="slurm",
     resource=SlurmNode,
-    create=lambda before, after: _to(before, after) if after.state == "powered off" else (JOIN,),
-    update={"state": _to},
+    create=Depending(_registering, (JOIN, _POWER_OFF)),
+    update={"state": Depending(_turning, (_RESUME, _POWER_OFF))},
     delete=(_DRAIN,),
 )
 

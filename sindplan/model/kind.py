@@ -1,6 +1,6 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -70,6 +70,22 @@ class Step:
 Steps = tuple[Step, ...]
 
 
+@frozen
+class Depending:
+    """Steps that depend on what becomes of a resource.
+
+    Attributes:
+        choose: Returns those to take, by the resource as it was (None for one that comes) and as it will be.
+        among: All that there are.
+    """
+
+    choose: Callable[[Any, Any], Steps]
+    among: Steps
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.among)
+
+
 @frozen(kw_only=True)
 class Kind:
     """A kind of resource, as the planner sees it.
@@ -80,26 +96,23 @@ class Kind:
         create, delete: Steps in order.
         comes_with_host: Whether a host that is made brings it along, so that nothing is done for it then.
         update: Steps per changed field; fields with the same step take it once.
-
-    Steps that depend on what becomes of the resource are given as a function of it, as it was (None for one that comes) and
-    as it will be.
     """
 
     name: str
     resource: type[Resource]
-    create: Steps | Callable[[None, Any], Steps] = ()
-    update: Mapping[str, Steps | Callable[[Any, Any], Steps]] = field(factory=dict)
+    create: Steps | Depending = ()
+    update: Mapping[str, Steps | Depending] = field(factory=dict)
     delete: Steps = ()
     comes_with_host: bool = False
 
     def creating(self, after: Resource) -> Steps:
         """Return the steps that make a resource."""
-        return self.create(None, after) if callable(self.create) else self.create
+        return self.create.choose(None, after) if isinstance(self.create, Depending) else self.create
 
     def updating(self, name: str, before: Resource, after: Resource) -> Steps:
         """Return the steps that a change of a field takes."""
         steps = self.update[name]
-        return steps(before, after) if callable(steps) else steps
+        return steps.choose(before, after) if isinstance(steps, Depending) else steps
 
 
 def scope_of(address: Address, resource: Resource) -> Address:
