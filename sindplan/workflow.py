@@ -12,6 +12,7 @@ from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
+from sindplan.kinds.reasons import reasons
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
@@ -25,7 +26,7 @@ from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, with_unknown_owners, without_guests
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
-from sindplan.plan.diff import Observed, Reason
+from sindplan.plan.diff import Observed
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
 from sindplan.preflight.case import Case
@@ -99,7 +100,7 @@ def prepare(
     seen = without_guests(before.observed(), layout)
     state = with_unknown_owners(own(_without(seen.state, foreign), wanted, before), wanted, layout)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
-    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
+    plan = make_plan(wanted, observed, KINDS, reasons(wanted, _applied_last(declaration, before, wanted)))
     machine = read_machine(before.inventory.engine)
     case = Case(
         layout=layout,
@@ -266,32 +267,25 @@ def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> 
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
 
 
-def _reasons(wanted: State, seen: State) -> Reason:
-    """Tell an edit of the declaration from drift, by what was applied last."""
-    same = {
-        address.scope
-        for address, resource in wanted.items()
-        if isinstance(resource, ClusterRecord) and _declared(seen.get(address)) == resource.declaration
+def _applied_last(declaration: Declaration, before: Observation, wanted: State) -> State:
+    """Return what the records of the declared clusters say was wanted last; nothing of what they do not tell.
+
+    Args:
+        wanted: What is wanted now.
+    """
+    texts = {
+        cluster.address: cluster.records[0].labels.get(labels.DECLARATION, "")
+        for cluster in before.evidence.clusters
+        if cluster.records
     }
-    recorded = {address.scope for address, resource in seen.items() if isinstance(resource, ClusterRecord)}
-
-    def reason(address: Address, operation: Operation) -> str:
-        resource = wanted.get(address) or seen[address]
-        scope = scope_of(address, resource)
-        drifted = scope in same
-        match operation:
-            case Operation.CREATE:
-                return "declared and applied before, and gone" if drifted else "declared, and not there"
-            case Operation.DELETE:
-                return "there, and not declared" if drifted or scope not in recorded else "no longer declared"
-            case _:
-                return "changed outside sindplan" if drifted else "differs from the declaration"
-
-    return reason
-
-
-def _declared(record: object) -> str:
-    return record.declaration if isinstance(record, ClusterRecord) else ""
+    try:
+        last = recorded_declaration(declaration.name, texts)
+    except SindplanError:
+        return {}
+    # What is said of a mesh, no record holds: what it has by now was applied.
+    realms = {realm: evolve(spec, mesh=declaration.realms[realm].mesh) for realm, spec in last.realms.items()}
+    last = evolve(last, realms=realms)
+    return wanted if last == declaration else desired(lay_out(last, before.facts()))
 
 
 def _drain_timeouts(declaration: Declaration, before: Observation) -> Mapping[Address, int]:

@@ -41,6 +41,7 @@ _START = Step(
     "starting",
     after=(
         After("node.create", Where.SAME),
+        After("boot.set", Where.NEEDING),
         After("node.start", Where.NEEDED),
         After("service.start", Where.NEEDED),
         After("file.write", Where.CLUSTER),

@@ -38,6 +38,10 @@ class Resource:
     KIND: ClassVar[str]
     SHOWN: ClassVar[tuple[str, ...]] = ()
     """Fields that tell a reader something about a resource that comes."""
+    SILENT: ClassVar[bool] = False
+    """Whether it comes and goes with its host without a word."""
+    BY_BOOT: ClassVar[bool] = True
+    """Whether starting its host brings it about."""
 
     @property
     def identity(self) -> str:

@@ -16,13 +16,16 @@ from sindplan.kinds import labels
 from sindplan.kinds.boot_people import HOMES_FILE, USERS_FILE
 from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.controllers import HEARTBEAT, in_control
+from sindplan.kinds.database import SQL_FILE
 from sindplan.kinds.dns import COREFILE
-from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
-from sindplan.kinds.key import FILES
+from sindplan.kinds.evidence import BootEvidence, ClusterEvidence, Evidence, MeshEvidence, record_contents
+from sindplan.kinds.first_boot import AUTHORIZED, UNITS
+from sindplan.kinds.key import FILES, SHORTEST
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.kinds.roles import units
 from sindplan.model import names
 from sindplan.model.address import Address
+from sindplan.observe.boots import read_boot
 from sindplan.observe.inventory import Found, Inventory
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.files import CONFIG
@@ -125,6 +128,11 @@ class _Reader:
             for short, node in found.nodes.items()
             if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
         }
+        boots = {
+            short: self.threads.submit(self._boot, node.id, units_said(node.labels), node.labels.get(labels.ROLE, ""))
+            for short, node in found.nodes.items()
+            if node.labels.get(labels.OWNER)
+        }
         heartbeat = self.threads.submit(self._heartbeat, found.nodes) if names.BACKUP in found.nodes else None
 
         def finish(relays: Mapping[str, Container | None]) -> ClusterEvidence:
@@ -147,6 +155,7 @@ class _Reader:
                 ),
                 keys=_keys(entries, _or_none(munge)),
                 people={short: texts for short, future in people.items() if any(texts := future.result())},
+                boots={short: boot for short, future in boots.items() if (boot := _or_none(future)) is not None},
                 services={short: state for short, future in services.items() if (state := future.result())},
                 view=view,
                 accounting=accounting,
@@ -179,6 +188,12 @@ class _Reader:
             return self.engine.get_files(node.id, path).get(path)
         except NotFound:
             return None
+
+    def _boot(self, node: str, units: Sequence[str], role: str) -> BootEvidence:
+        authorized = self._text(node, AUTHORIZED)
+        has_statements = role == "db" and self.engine.has_file(node, SQL_FILE)
+        entries = self.engine.get_files(node, UNITS)
+        return read_boot(entries, units, authorized=authorized, statements=has_statements)
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
@@ -233,7 +248,7 @@ def _keys(files: Mapping[str, Entry] | None, munge: Entry | None) -> Mapping[str
     return {
         file.path: (entry.mode, entry.uid, entry.gid)
         for file in FILES.values()
-        if (entry := found.get(file.path)) is not None and entry.kind == "file"
+        if (entry := found.get(file.path)) is not None and entry.kind == "file" and len(entry.content) >= SHORTEST
     }
 
 

@@ -58,6 +58,8 @@ class Observation:
         unknown: set[Address] = set()
         for cluster in self.evidence.clusters:
             for short in cluster.nodes:
+                if short not in cluster.boots:
+                    unknown.add(cluster.address / "boot" / short)
                 if short not in cluster.services:
                     unknown.add(cluster.address / "service" / short)
             if cluster.view is None:

@@ -65,11 +65,13 @@ def _implied(change: Change, found: Mapping[Address, Change], unknown: Collectio
     """
     host = change.resource.host
     carrier = found.get(host) if host is not None else None
-    if carrier is not None and carrier.operation is not Operation.UPDATE:
-        return False
+    if carrier is not None and (
+        carrier.operation is not Operation.UPDATE or any(field.name == "made" for field in carrier.fields)
+    ):
+        return change.resource.SILENT
     if below_any(change.address, unknown):
         return True
-    if carrier is None or not any(field.name == "power" for field in carrier.fields):
+    if carrier is None or not any(field.name == "power" for field in carrier.fields) or not change.resource.BY_BOOT:
         return False
     # What goes while its host comes up does not go by itself.
     return change.operation is not Operation.DELETE or getattr(carrier.after, "power", "") != "running"

@@ -18,7 +18,7 @@ from sindplan.slurm.simulated_accounting import SimulatedAccounting
 from sindplan.slurm.simulated_daemons import MUNGE_KEY, SLURM_KEY, by_slurm_key, can_start
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
-_UNITS = "/etc/systemd/system"
+UNITS = "/etc/systemd/system"
 # In the order in which a boot starts them.
 _DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
@@ -33,10 +33,11 @@ class _Node:
 
 @define
 class _Controller:
-    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes set down."""
+    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes that an administrator set down."""
 
     addresses: dict[str, str] = field(factory=dict)
     reasons: dict[str, str] = field(factory=dict)
+    down: set[str] = field(factory=set)
 
 
 @define
@@ -83,9 +84,8 @@ class SlurmMachine:
             return None
         if container.name in self.broken:
             return 255
-        masked = self.engine.has_file(container.id, f"{_UNITS}/munge.service")
         self._nodes[container.id] = _Node()
-        for name in (*(() if masked else ("munge",)), "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
+        for name in ("munge", "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
             self.start_unit(container, f"{name}.service")
         return None
 
@@ -110,7 +110,7 @@ class SlurmMachine:
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
         node = self._nodes[container.id]
-        if can_start(self, container, node.units, unit):
+        if not self.masked(container, unit) and can_start(self, container, node.units, unit):
             node.units.add(unit)
         if unit == "munge.service" and unit in node.units:
             node.key = self.engine.read(container.id, MUNGE_KEY) or b""
@@ -123,6 +123,13 @@ class SlurmMachine:
         """Stop a unit."""
         self._nodes[container.id].units.discard(unit)
 
+    def masked(self, container: Container, unit: str) -> bool:
+        """Say whether a unit must not be started."""
+        path = f"{UNITS}/{unit}"
+        if not self.engine.has_file(container.id, path):
+            return False
+        return self.engine.get_files(container.id, path)[path].link == "/dev/null"
+
     def active(self, container: Container, unit: str) -> bool:
         """Say whether a unit is active."""
         node = self._nodes.get(container.id)
@@ -134,6 +141,7 @@ class SlurmMachine:
         lines = node_lines(self.text(container, NODES_FILE))
         known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+        known.down &= known.addresses.keys()
 
     def controller(self, container: Container) -> _Controller:
         """Return what the slurmctld of a container's cluster knows."""
@@ -152,6 +160,8 @@ class SlurmMachine:
         )
         if not usable:
             return "down*"
+        if name in known.down:
+            return "down"
         busy = bool(self.jobs_on(controller, name))
         if name in known.reasons:
             return "draining" if busy else "drained"
@@ -180,7 +190,7 @@ class SlurmMachine:
         return (
             {container: (sorted(node.units), node.key) for container, node in self._nodes.items()},
             {
-                volume: (dict(known.addresses), dict(known.reasons))
+                volume: (dict(known.addresses), dict(known.reasons), sorted(known.down))
                 for volume, known in self._controllers.items()
                 if any(found.name == volume for found in self.engine.volumes())
             },
