@@ -32,7 +32,7 @@ from sindplan.plan.planner import make_plan
 from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy
-from sindplan.preflight.finding import Finding, Severity
+from sindplan.preflight.finding import Finding, Severity, warning
 from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners
 from sindplan.preflight.privileges import privileges
@@ -139,6 +139,19 @@ def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) ->
             newest = found.records[0].labels
             texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
     return tuple(prepare(engine, slurm, recorded_declaration(owner, found)) for owner, found in sorted(texts.items()))
+
+
+def without_records(engine: Engine, realms: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Return a finding for every cluster that a sindplan made and of which nothing says what was applied. Only reads."""
+    return tuple(
+        warning(
+            "record",
+            f"Nothing says what was applied last to {address}: its record was removed, or its first apply did not finish.",
+            "Apply its state file, which writes the record; drift can be told from then on.",
+        )
+        for address, found in take_inventory(engine).clusters().items()
+        if not found.records and any(found.owners) and (not realms or address.realm in realms)
+    )
 
 
 def clusters_with_secrets(plan: Plan) -> frozenset[Address]:

@@ -304,8 +304,8 @@ def _remove_network(hand: Hand) -> None:
             raise DoesNotFit(name)
     for name in nodes_of(hand):
         hand.world.engine.stop(name)
-    for member in list(found.members):
-        hand.world.engine.disconnect(hand.network, member)
+    # Docker lets containers that stopped keep an endpoint of what is gone.
+    hand.world.engine.disconnect(hand.network, hand.relay)
     hand.world.engine.remove_network(found.id)
 
 

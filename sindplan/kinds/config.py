@@ -67,7 +67,12 @@ _WRITE = Step(
     "file.write",
     "writing",
     # Configuration without a worker is written only when the worker's jobs are done.
-    after=(After("node.create", Where.CLUSTER), After("slurm.drain", Where.CLUSTER)),
+    after=(
+        After("node.create", Where.CLUSTER),
+        # Addresses are known when there is a network.
+        After("network.create", Where.CLUSTER),
+        After("slurm.drain", Where.CLUSTER),
+    ),
     batch=True,
 )
 

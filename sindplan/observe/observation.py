@@ -13,6 +13,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, Member, MeshFacts, image_facts
 from sindplan.model.layout import COREDNS
+from sindplan.model.network import is_free
 from sindplan.model.people import Ids, ids_in, ids_of
 from sindplan.observe.gather import gather, pool, take_inventory
 from sindplan.observe.inventory import Inventory
@@ -130,8 +131,7 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mappi
     marks = next((node.labels for node in cluster.nodes.values()), {})
     return ClusterFacts(
         owners=found.owners,
-        # One that is not pinned is made anew, and may get another.
-        subnet=cluster.network.subnet if cluster.network and cluster.network.ip_range else "",
+        subnet=_subnet(cluster, inventory),
         members={
             short: Member(
                 group=container.labels.get(labels.GROUP, ""),
@@ -157,6 +157,15 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mappi
             if container.state != "created" and (key := container.labels.get(labels.HOST_KEY, ""))
         },
     )
+
+
+def _subnet(cluster: ClusterEvidence, inventory: Inventory) -> str:
+    """Return the subnet of a cluster's network, or the one it had when a hand has removed it and nobody has taken it."""
+    if cluster.network is not None:
+        # One that is not pinned is made anew, and may get another.
+        return cluster.network.subnet if cluster.network.ip_range else ""
+    said = cluster.records[0].labels.get(labels.SUBNET, "") if cluster.records else ""
+    return said if is_free(said, [other.subnet for other in inventory.networks if other.subnet]) else ""
 
 
 def _ids(cluster: ClusterEvidence, marks: Mapping[str, str]) -> Ids:
