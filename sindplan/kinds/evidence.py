@@ -112,7 +112,12 @@ class MeshEvidence:
 
 @frozen(kw_only=True)
 class Evidence:
-    """All of it."""
+    """All of it.
 
+    Attributes:
+        asked: The clusters that were looked for, there or not.
+    """
+
+    asked: tuple[Address, ...] = ()
     clusters: tuple[ClusterEvidence, ...] = ()
     meshes: tuple[MeshEvidence, ...] = ()

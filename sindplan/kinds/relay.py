@@ -10,7 +10,14 @@ from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.host_key import new_host_key, public_half
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
+from sindplan.kinds.mesh_container import (
+    MeshContainer,
+    put_to_rest,
+    seen_container,
+    set_on_mesh,
+    wake,
+    wanted_container,
+)
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH
@@ -84,7 +91,7 @@ def start(run: Run, action: Action) -> None:
     else:
         set_on_mesh(run, change.address, relay)
     if not relay.running:
-        run.engine.stop(run.id(change.address))
+        put_to_rest(run, run.id(change.address), relay)
         return
     if relay.key:
         run.known.relay_keys[relay.realm] = _key(run, run.id(change.address))

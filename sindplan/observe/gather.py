@@ -79,7 +79,7 @@ def gather(
         parts = [reader.cluster(address, found[address]) for address in sorted(clusters) if address in found]
         done = tuple(mesh() for mesh in meshes)
         relays = {mesh.realm: mesh.relay for mesh in done}
-        return Evidence(meshes=done, clusters=tuple(part(relays) for part in parts))
+        return Evidence(asked=tuple(sorted(clusters)), meshes=done, clusters=tuple(part(relays) for part in parts))
 
 
 @frozen

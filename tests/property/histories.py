@@ -10,7 +10,7 @@ from attrs import define, field
 from hypothesis import note
 from hypothesis import strategies as st
 
-from sindplan.execute.apply import Settings
+from sindplan.execute.apply import OnFailure, Settings
 from sindplan.kinds import labels
 from sindplan.kinds.key import FILES
 from sindplan.model import names
@@ -33,7 +33,6 @@ NEIGHBOUR = declared(
     }
 )
 MODES: tuple[Mode, ...] = ("before", "after", "timeout", "timeout-before")
-_NO_ROLLBACK = Settings(on_failure="stop", parallelism=4)
 
 # What an edit may set, by where in the cluster's tables; None takes it away.
 EDITS: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -138,6 +137,19 @@ class History:
         except DoesNotFit:
             return
         self.tell(f"a hand: {name}")
+        # Jobs that it ended are its own loss.
+        for job in [job for job, node in self._places().items() if node is None]:
+            del self.world.machine.jobs[job]
+
+    def _places(self) -> dict[str, tuple[str, str] | None]:
+        """Return id and start time of the node of each job; None where it does not run."""
+        places: dict[str, tuple[str, str] | None] = {}
+        for job, found in self.world.machine.jobs.items():
+            name = names.container(*OURS.parts, found.node.rpartition("/")[2])
+            container = self.world.engine.inspect_container(name)
+            alive = container is not None and container.state in ("running", "paused")
+            places[job] = (container.id, container.started_at) if container is not None and alive else None
+        return places
 
     def submit(self, worker: str) -> None:
         """Start a job, which ends when it is waited for."""
@@ -156,10 +168,12 @@ class History:
         if prepared is None:
             return
         self.tell("apply: " + ", ".join(_shown(prepared)))
-        before = self._all()
-        applied = self.world.run(prepared, self.declaration)
+        before, places = self._all(), self._places()
+        applied = self.world.run(prepared, self.declaration, settings=_settings(prepared))
         assert applied.outcome.failed == (), applied.outcome.failed
         self._arrived(prepared, before)
+        # Those that were waited for are done; of the others no one ends.
+        assert {job: places[job] for job in self._places()} == self._places()
 
     def apply_with_a_fault(self, at: int, mode: Mode) -> None:
         """Apply while the engine's call of that number fails; what was done is taken back, exactly."""
@@ -168,13 +182,13 @@ class History:
             return
         before, all_before = self.world.snapshot(), self._all()
         faulty = FaultyEngine(self.world.engine, fail_at=at, mode=mode)
-        applied = self.world.run(prepared, self.declaration, engine=faulty)
+        applied = self.world.run(prepared, self.declaration, engine=faulty, settings=_settings(prepared))
         ended = "done" if applied.outcome.complete else "taken back" if not applied.kept else "left half way"
         self.tell(f"apply with call {at} failing ({mode}), {ended}: " + ", ".join(_shown(prepared)))
         scopes = {action.scope for action in prepared.plan.actions}
         if applied.outcome.complete:
             self._arrived(prepared, all_before)
-        elif applied.restored >= scopes and not applied.leftovers:
+        elif applied.restored >= scopes and not applied.leftovers and not _halves(prepared):
             assert _without_mended_boots(self.world.snapshot()) == _without_mended_boots(before)
         self._others(all_before)
 
@@ -186,7 +200,7 @@ class History:
         self.tell(f"apply killed at call {at} ({mode}): " + ", ".join(_shown(prepared)))
         before = self._all()
         faulty = FaultyEngine(self.world.engine, fail_at=at, mode=mode)
-        self.world.run(prepared, self.declaration, engine=faulty, settings=_NO_ROLLBACK)
+        self.world.run(prepared, self.declaration, engine=faulty, settings=_settings(prepared, "stop"))
         self._others(before)
 
     def destroy(self) -> None:
@@ -200,6 +214,7 @@ class History:
         applied = self.world.destroy(self.declaration, OURS)
         assert applied.outcome.failed == (), applied.outcome.failed
         self._others(before)
+        self.world.machine.jobs.clear()
         left = {key for key in self._all() if "sind-dev-" in key} - {"volume sind-dev-precious"}
         assert left == set()
         self.running, self.keys = None, {}
@@ -279,6 +294,16 @@ class History:
         return found
 
 
+def _settings(prepared: Prepared, on_failure: OnFailure = "rollback") -> Settings:
+    """Return settings of an apply that does one thing after the other: a history that fails fails again."""
+    return Settings(parallelism=1, drain_timeouts=prepared.drain_timeouts, on_failure=on_failure)
+
+
+def _halves(prepared: Prepared) -> bool:
+    """Say whether something was half made before: it is not gone back to."""
+    return any(change.before is not None and not change.before.finished for change in prepared.plan.changes)
+
+
 def _shown(prepared: Prepared) -> list[str]:
     signs = {Operation.CREATE: "+", Operation.UPDATE: "~", Operation.DELETE: "-", Operation.REPLACE: "-/+"}
     return [
@@ -302,8 +327,8 @@ def _without_mended_boots(snapshot: Any) -> Any:
     return {**engine, "containers": containers}, memory
 
 
-# What is not undone to the byte when an apply is taken back: a key that was emptied is gone then.
-HANDS = sorted(set(DAMAGE) - {"empty the munge key"})
+# What is not undone to the byte when an apply is taken back: a key that was emptied is gone then, and nonsense stays mended.
+HANDS = sorted(set(DAMAGE) - {"empty the munge key", "break the Corefile"})
 
 
 def step(draw: st.DrawFn, history: History) -> None:
