@@ -143,6 +143,8 @@ def _off_the_mesh(hand: Hand) -> None:
 
 def _other_address(hand: Hand) -> None:
     container = hand.node("worker-0")
+    if hand.world.engine.inspect_network(hand.network) is None:
+        raise DoesNotFit(hand.network)
     hand.world.engine.disconnect(hand.network, container)
     hand.world.engine.connect(hand.network, container)
 

@@ -14,11 +14,10 @@ from sindplan.engine.records import Container, ContainerSummary, Entry
 from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds import labels
 from sindplan.kinds.boot_people import HOMES_FILE, USERS_FILE
-from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.controllers import HEARTBEAT, in_control
 from sindplan.kinds.database import SQL_FILE
 from sindplan.kinds.dns import COREFILE
-from sindplan.kinds.evidence import BootEvidence, ClusterEvidence, Evidence, MeshEvidence, record_contents
+from sindplan.kinds.evidence import BootEvidence, ClusterEvidence, Evidence, MeshEvidence
 from sindplan.kinds.first_boot import AUTHORIZED, UNITS
 from sindplan.kinds.key import FILES, SHORTEST
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
@@ -122,12 +121,8 @@ class _Reader:
         reader = found.nodes.get(names.CONTROLLER) or next(iter(found.nodes.values()), None)
         files = self.threads.submit(self.engine.get_files, reader.id, CONFIG) if reader else None
         munge = self.threads.submit(self._munge_key, reader) if reader else None
-        has_people = PEOPLE in record_contents(found.records)
-        people = {
-            short: self.threads.submit(self._people, node.id)
-            for short, node in found.nodes.items()
-            if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
-        }
+        # Whatever labels and record say: an apply that fails or is killed leaves more.
+        people = {short: self.threads.submit(self._people, node.id) for short, node in found.nodes.items()}
         boots = {
             short: self.threads.submit(self._boot, node.id, units_said(node.labels), node.labels.get(labels.ROLE, ""))
             for short, node in found.nodes.items()

@@ -116,6 +116,9 @@ class SlurmMachine:
             node.key = self.engine.read(container.id, MUNGE_KEY) or b""
         elif unit in node.units and by_slurm_key(self, container):
             node.key = self.engine.read(container.id, SLURM_KEY) or b""
+        if unit == "slurmd.service" and unit in node.units:
+            # It registers anew: ReturnToService=2.
+            self.controller(container).down.discard(container.spec.hostname)
         if unit == "slurmctld.service" and unit in node.units:
             self.read_configuration(container)
 

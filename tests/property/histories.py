@@ -3,7 +3,9 @@
 Each step is one line that says what was done, so that a history that fails can be read. The laws are checked after every apply.
 """
 
+import copy
 import re
+from functools import cache
 from typing import Any
 
 from attrs import define, field
@@ -88,6 +90,19 @@ def declaration_of(tables: dict[str, Any]) -> Declaration | None:
     return declared({"version": 1, "name": "lab", "realms": {"sind": {"clusters": {"dev": fixed}}}})
 
 
+@cache
+def _first_world(seed: int) -> World:
+    world = new_world(seed=seed)
+    assert world.apply(NEIGHBOUR).outcome.complete
+    world.engine.create_volume("sind-dev-precious", {})
+    return world
+
+
+def _world(seed: int) -> World:
+    """Return a world with a neighbour in the same realm, and a volume whose name begins like ours."""
+    return copy.deepcopy(_first_world(seed))
+
+
 @define
 class History:
     """A world, and what was done in it.
@@ -105,11 +120,11 @@ class History:
     world: World = field(init=False)
     keys: dict[str, bytes] = field(factory=dict)
     jobs: int = 0
+    _back: dict[str, Any] = field(factory=cluster_tables, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.world = new_world(seed=self.seed)
-        assert self.world.apply(NEIGHBOUR).outcome.complete
-        self.world.engine.create_volume("sind-dev-precious", {})
+        self.world = _world(self.seed)
+        self._back = self.tables
 
     def tell(self, line: str) -> None:
         """Write a line of the history, which hypothesis prints if it fails."""
@@ -189,7 +204,7 @@ class History:
         if applied.outcome.complete:
             self._arrived(prepared, all_before)
         elif applied.restored >= scopes and not applied.leftovers and not _halves(prepared):
-            assert _without_mended_boots(self.world.snapshot()) == _without_mended_boots(before)
+            assert _told(self.world.snapshot()) == _told(before)
         self._others(all_before)
 
     def apply_killed(self, at: int, mode: Mode) -> None:
@@ -232,8 +247,6 @@ class History:
             if self.running is not None:
                 self.tables = self._back
         return None if prepared.blocked else prepared
-
-    _back: dict[str, Any] = field(factory=cluster_tables, init=False)
 
     def _arrived(self, prepared: Prepared, before: dict[str, object]) -> None:
         declaration = self.declaration
@@ -300,8 +313,13 @@ def _settings(prepared: Prepared, on_failure: OnFailure = "rollback") -> Setting
 
 
 def _halves(prepared: Prepared) -> bool:
-    """Say whether something was half made before: it is not gone back to."""
-    return any(change.before is not None and not change.before.finished for change in prepared.plan.changes)
+    """Say whether there were halves before: they are not gone back to, nor is what volumes hold that no node could show."""
+    changes = {str(change.address): change for change in prepared.plan.changes}
+    unseen = f"{OURS}/node/controller" in changes and changes[f"{OURS}/node/controller"].operation is Operation.CREATE
+    kept = [f"{OURS}/volume/{kind}" for kind in ("config", "munge", "data", "state")]
+    return (unseen and not all(volume in changes for volume in kept)) or any(
+        change.before is not None and not change.before.finished for change in changes.values()
+    )
 
 
 def _shown(prepared: Prepared) -> list[str]:
@@ -312,18 +330,26 @@ def _shown(prepared: Prepared) -> list[str]:
     ]
 
 
-def _without_mended_boots(snapshot: Any) -> Any:
-    """Leave out what systemd reads in a node's own layer: a node that was stopped by then keeps what was put back there."""
+def _told(snapshot: Any) -> Any:
+    """Leave out what nobody can put back, and nobody misses.
+
+    What systemd reads in a node's own layer: one that was stopped by then keeps what was put back there. Networks that are
+    gone, to which containers that stopped hold on. Folders of a node that are empty.
+    """
     engine, memory = snapshot
-    containers = {
-        key: {
+    there = {"", *(network.id for network in engine["networks"].values())}
+    containers = {}
+    for name, container in engine["containers"].items():
+        layer = container["layer"].items()
+        containers[name] = {
             **container,
             "layer": {
-                path: entry for path, entry in container["layer"].items() if not path.startswith("/etc/systemd/system")
+                path: entry
+                for path, entry in layer
+                if entry.kind != "dir" and not path.startswith("/etc/systemd/system")
             },
+            "places": [place for place in container["places"] if place[3] in there],
         }
-        for key, container in engine["containers"].items()
-    }
     return {**engine, "containers": containers}, memory
 
 
@@ -331,25 +357,27 @@ def _without_mended_boots(snapshot: Any) -> Any:
 HANDS = sorted(set(DAMAGE) - {"empty the munge key", "break the Corefile"})
 
 
-def step(draw: st.DrawFn, history: History) -> None:
-    """Draw a step and do it."""
-    what = draw(
-        st.sampled_from(("edit", "edit", "damage", "damage", "apply", "apply", "fault", "killed", "job", "destroy"))
-    )
-    match what:
-        case "edit":
-            where, values = draw(st.sampled_from(EDITS))
-            history.edit(where, draw(st.sampled_from(values)))
-        case "damage":
-            history.damage(draw(st.sampled_from(HANDS)))
-        case "apply":
-            history.apply()
-        case "fault":
-            history.apply_with_a_fault(draw(st.integers(1, 40)), draw(st.sampled_from(MODES)))
-        case "killed":
-            history.apply_killed(draw(st.integers(1, 40)), draw(st.sampled_from(MODES)))
-        case "job":
-            history.submit(draw(st.sampled_from(("worker-0", "worker-1"))))
-        case "destroy":
-            if draw(st.integers(0, 3)) == 0:
-                history.destroy()
+_STEPS = ("edit", "edit", "damage", "damage", "apply", "apply", "fault", "killed", "job", "destroy")
+
+
+@st.composite
+def steps(draw: st.DrawFn, history: History) -> None:
+    """Draw a few steps and do them."""
+    for _ in range(draw(st.integers(2, 5))):
+        match draw(st.sampled_from(_STEPS)):
+            case "edit":
+                where, values = draw(st.sampled_from(EDITS))
+                history.edit(where, draw(st.sampled_from(values)))
+            case "damage":
+                history.damage(draw(st.sampled_from(HANDS)))
+            case "apply":
+                history.apply()
+            case "fault":
+                history.apply_with_a_fault(draw(st.integers(1, 40)), draw(st.sampled_from(MODES)))
+            case "killed":
+                history.apply_killed(draw(st.integers(1, 40)), draw(st.sampled_from(MODES)))
+            case "job":
+                history.submit(draw(st.sampled_from(("worker-0", "worker-1"))))
+            case "destroy":
+                if draw(st.integers(0, 3)) == 0:
+                    history.destroy()
