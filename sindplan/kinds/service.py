@@ -84,6 +84,8 @@ KIND = Kind(
                 "service.reconfigure",
                 "reconfiguring",
                 after=(
+                    # Daemons are restarted for a new key: one that is down then cannot be told.
+                    After("key.write", Where.CLUSTER),
                     # Files are written, and marks taken away, through a controller that may be made anew.
                     After("node.create", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
