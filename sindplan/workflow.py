@@ -22,7 +22,7 @@ from sindplan.model.resource import State
 from sindplan.observe.gather import take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
-from sindplan.observe.ours import own, with_unknown_owners, without_guests
+from sindplan.observe.ours import own, with_present_owners, without_guests
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
@@ -95,9 +95,9 @@ def prepare(
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
     layout = lay_out(declaration, before.facts())
     foreign = foreign_owners(before.inventory, clusters, declaration.name)
-    wanted = _without(desired(layout), foreign)
     seen = without_guests(before.observed(), layout)
-    state = with_unknown_owners(own(_without(seen.state, foreign), wanted, before), wanted, layout)
+    wanted = with_present_owners(_without(desired(layout), foreign), seen.state, layout)
+    state = own(_without(seen.state, foreign), wanted, before)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
     machine = read_machine(before.inventory.engine)

@@ -66,7 +66,14 @@ KIND = Kind(
             ),
         )
     },
-    delete=(Step("slurm.drain", "draining", after=(After("node.create", Where.CLUSTER),)),),
+    delete=(
+        Step(
+            "slurm.drain",
+            "draining",
+            # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
+            after=(After("node.create", Where.CLUSTER), After("key.write", Where.CLUSTER)),
+        ),
+    ),
 )
 
 

@@ -169,16 +169,15 @@ class _Reader:
                 return view, self.slurm.accounting(node.id) if has_db else None
         return None, None
 
-    def _munge_key(self, node: ContainerSummary) -> Entry | None:
-        """Return the munge key; None when there is none, or none of the cluster's."""
+    def _munge_key(self, node: ContainerSummary) -> Mapping[str, Entry]:
+        """Return the munge key by its path; nothing when there is none, or none of the cluster's."""
         if labels.identity_of(node.labels) == "client_ids":
             # The image's own may lie there.
-            return None
-        path = FILES["munge"].path
+            return {}
         try:
-            return self.engine.get_files(node.id, path).get(path)
+            return self.engine.get_files(node.id, FILES["munge"].path)
         except NotFound:
-            return None
+            return {}
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
@@ -225,11 +224,13 @@ def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
     return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
 
 
-def _keys(files: Mapping[str, Entry] | None, munge: Entry | None) -> Mapping[str, tuple[int, int, int]] | None:
+def _keys(
+    files: Mapping[str, Entry] | None, munge: Mapping[str, Entry] | None
+) -> Mapping[str, tuple[int, int, int]] | None:
     """Return mode and owner of the keys that are there; None when no container could show them."""
-    if files is None:
+    if files is None or munge is None:
         return None
-    found = {**files, **({munge.path: munge} if munge is not None else {})}
+    found = {**files, **munge}
     return {
         file.path: (entry.mode, entry.uid, entry.gid)
         for file in FILES.values()

@@ -4,8 +4,9 @@ from attrs import evolve
 
 from sindplan.kinds import account, slurm_user
 from sindplan.kinds.config import File
-from sindplan.kinds.key import Key
+from sindplan.kinds.key import FILES, Key
 from sindplan.model.address import MESH, Address
+from sindplan.model.facts import ImageFacts
 from sindplan.model.layout import Layout
 from sindplan.model.resource import State
 from sindplan.observe.observation import Observation
@@ -42,22 +43,27 @@ def own(state: State, wanted: State, before: Observation) -> State:
     }
 
 
-def with_unknown_owners(state: State, wanted: State, layout: Layout) -> State:
-    """Take the owners of files and keys to be right where nothing is known of the image that gives them their ids.
+def with_present_owners(wanted: State, seen: State, layout: Layout) -> State:
+    """Let files and keys keep their owners where the image is not known to give them their ids.
 
-    It may be gone from the engine; what another said, or root, would lock the daemons out.
+    It may be gone from the engine, or have no munge, which somebody installed by hand then: root would lock the daemons out.
     """
-    unknown = {cluster.address for cluster in layout.clusters if not cluster.controller.facts.probed}
+    facts = {cluster.address: cluster.controller.facts for cluster in layout.clusters}
     return {
         address: (
-            evolve(resource, uid=other.uid, gid=other.gid)
-            if address.scope in unknown
-            and isinstance(resource, File | Key)
-            and isinstance(other := wanted.get(address), File | Key)
+            evolve(resource, uid=present.uid, gid=present.gid)
+            if isinstance(resource, File | Key)
+            and isinstance(present := seen.get(address), File | Key)
+            and not _gives_its_owner(facts[address.scope], resource)
             else resource
         )
-        for address, resource in state.items()
+        for address, resource in wanted.items()
     }
+
+
+def _gives_its_owner(facts: ImageFacts, resource: File | Key) -> bool:
+    # Files are of clusters with Slurm: an image that is known has their user.
+    return FILES[resource.name].owner in facts.ids if isinstance(resource, Key) else facts.probed
 
 
 def without_guests(observed: Observed, layout: Layout) -> Observed:

@@ -175,3 +175,26 @@ def test_keys_are_kept_over_applies_and_edits(identity: str, edits: list[dict[st
             if entry is not None:
                 assert known.setdefault(name, entry) == entry
     assert known
+
+
+@pytest.mark.parametrize(
+    ("step", "edit"),
+    [
+        ("service.reconfigure", {}),
+        ("slurm.drain", {"workers": {"cpu": {"count": 1}}}),
+        ("account.set", {"accounts": {"physics": {}}}),
+    ],
+)
+def test_slurm_is_asked_nothing_while_it_is_restarted_for_a_new_key(step: str, edit: dict[str, Any]) -> None:
+    """slurmctld and slurmdbd read a new key of the REST API at their start only; who asks them then is not answered."""
+    before = {"identity": "client_ids", "db": {}, "workers": {"cpu": {"count": 2}}}
+    world = applied(declaration(**before))
+    actions = {action.id: action for action in world.plan(declaration(**{**before, "api": {}, **edit})).actions}
+
+    def waits_for(action: str) -> set[str]:
+        return {need for one in actions[action].needs for need in ({one} | waits_for(one))}
+
+    asking = [action for action in actions if action.startswith(f"{step} ")]
+    assert asking
+    for action in asking:
+        assert f"key.write {DEV}/key/jwt" in waits_for(action)

@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from attrs import evolve
 
 from sindplan.engine.records import Entry
 from sindplan.kinds.database import SQL_FILE, database_sql
 from sindplan.kinds.key import FILES
 from sindplan.model.facts import IMAGE_LABEL
+from sindplan.slurm.files import CONFIG
 from sindplan.workflow import clusters_with_secrets
 from tests.kinds.test_config import BY_ENV, CONTROLLER, DBD, applied, declaration, entry, fail_at_each_call
 from tests.world import IMAGE, IMAGE_FACTS, PASSWORD, new_world
@@ -32,6 +34,31 @@ def test_a_key_is_made_anew_where_the_image_has_no_munge():
     assert world.apply(wanted).outcome.complete
 
     assert world.plan(wanted).changes == ()
+
+
+def test_a_munge_that_was_installed_by_hand_keeps_its_key():
+    """An image for people who install Slurm themselves has no munge; its user is theirs."""
+    world = new_world()
+    world.engine.add_image("bare:1", labels={IMAGE_LABEL: json.dumps(BARE)})
+    wanted = declaration(image="bare:1", managed=False)
+    assert world.apply(wanted).outcome.complete
+    theirs = evolve(entry(world, FILES["munge"].path), uid=101, gid=102)
+    world.engine.put_files(CONTROLLER, [theirs])
+
+    assert world.plan(wanted).changes == ()
+
+    world.engine.put_files(CONTROLLER, [evolve(theirs, mode=0o644)])
+    assert world.apply(wanted).outcome.complete
+    assert entry(world, FILES["munge"].path) == theirs
+
+
+def test_a_key_that_cannot_be_read_is_not_missed():
+    """The engine gives no archive that large; a plan that makes the key would lie."""
+    world = applied(declaration())
+    large = evolve(entry(world, FILES["munge"].path), content=bytes(5 * 1024 * 1024))
+    world.engine.put_files(CONTROLLER, [large])
+
+    assert world.plan(declaration()).changes == ()
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -68,8 +95,14 @@ def test_owners_are_left_alone_where_an_unlabelled_image_and_its_probe_are_gone(
     world.engine._images.clear()
     probe.unlink()
 
-    fields = {(change.address.name, field.name) for change in world.plan(wanted).changes for field in change.fields}
-    assert not {field for field in fields if field[1] in ("uid", "gid")}
+    fields = {field.name for change in world.plan(wanted).changes for field in change.fields}
+    assert not fields & {"uid", "gid"}
+    before = entry(world, f"{CONFIG}/slurmdbd.conf")
+    edited = declaration(image="plain:1", db={}, api={}, slurm={"slurmdbd": "PurgeJobAfter=1month\n"})
+    assert world.apply(edited).outcome.complete
+    after = entry(world, f"{CONFIG}/slurmdbd.conf")
+    assert (after.uid, after.gid, after.mode) == (before.uid, before.gid, before.mode)
+    assert b"PurgeJobAfter" in after.content
 
 
 def test_a_tag_that_moved_to_other_user_ids_changes_nothing():
