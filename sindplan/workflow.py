@@ -13,13 +13,16 @@ from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS, desired
+from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
-from sindplan.model.kind import Operation, scope_of
-from sindplan.model.layout import images_of, lay_out, node_images
+from sindplan.model.kind import MAKING, Operation, scope_of
+from sindplan.model.layout import Layout, images_of, lay_out, node_images
 from sindplan.model.resource import State
+from sindplan.observe.adopted import as_sind_made_it
 from sindplan.observe.gather import take_inventory
+from sindplan.observe.images_kept import with_running_images
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, with_present_owners, without_guests
@@ -33,10 +36,11 @@ from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
-from sindplan.preflight.ownership import check_ownership, foreign_owners
+from sindplan.preflight.ownership import check_ownership, foreign_owners, taken_over
 from sindplan.preflight.privileges import privileges
 from sindplan.slurm.files import STORAGE_PASSWORD
 from sindplan.slurm.port import Slurm
+from sindplan.slurm.trial import sweep_trial
 from sindplan.statefile.recorded import recorded_declaration
 from sindplan.statefile.secrets import plain_secrets
 
@@ -83,23 +87,31 @@ def prepare(
     *,
     probe: bool = True,
     passwords: Mapping[Address, Hidden] | None = None,
+    replace: Collection[Address] = (),
+    allow_job_loss: bool = False,
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
     Args:
+        replace: Nodes to replace though nothing of them differs, by address or prefix.
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        allow_job_loss: Whether jobs may be lost or begun anew.
     """
     clusters = clusters_of(declaration)
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
-    layout = lay_out(declaration, before.facts())
-    foreign = foreign_owners(before.inventory, clusters, declaration.name)
+    layout = lay_out(declaration, before.facts(), replace)
+    _check_demanded(layout, replace)
+    foreign = foreign_owners(before.inventory, clusters, declaration.name, adopting=_adopting(declaration))
     seen = without_guests(before.observed(), layout)
     wanted = with_present_owners(_without(desired(layout), foreign), seen.state, layout)
+    wanted = with_running_images(wanted, seen.state, before.images)
     state = own(_without(seen.state, foreign), wanted, before)
+    wanted, state = as_sind_made_it(wanted, state, before.evidence)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
-    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state))
+    taken = taken_over(before.inventory, _adopting(declaration))
+    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state, taken))
     machine = read_machine(before.inventory.engine)
     case = Case(
         layout=layout,
@@ -110,16 +122,42 @@ def prepare(
             f"{secret.realm}/{secret.cluster}: {'.'.join(map(str, secret.key))}"
             for secret in plain_secrets(declaration)
         ),
+        allow_job_loss=allow_job_loss,
     )
-    creating = {change.address for change in plan.changes if change.operation is Operation.CREATE}
+    creating = {change.address for change in plan.changes if change.operation in MAKING}
     return Prepared(
         owner=declaration.name,
         plan=plan,
         before=before,
         clusters=clusters,
-        findings=(*check_host(before.inventory.engine, machine), *check_ownership(foreign), *check_plan(case)),
+        findings=(
+            *check_host(before.inventory.engine, machine),
+            *check_ownership(foreign, before.inventory),
+            *check_plan(case),
+        ),
         privileges=privileges(layout.clusters, creating),
         drain_timeouts=_drain_timeouts(declaration, before),
+    )
+
+
+def _check_demanded(layout: Layout, replace: Collection[Address]) -> None:
+    demanded = [
+        cluster.address / "node" / node.short for cluster in layout.clusters for node in cluster.nodes if node.demanded
+    ]
+    idle = [str(address) for address in replace if not any(node.below(address) for node in demanded)]
+    if idle:
+        raise SindplanError(
+            f"There is no node to replace at {', '.join(idle)}.",
+            "Name a node that is declared and there, such as sind/dev/node/worker-0, or a cluster.",
+        )
+
+
+def _adopting(declaration: Declaration) -> frozenset[Address]:
+    """Return the clusters that may be taken over from another tool."""
+    return frozenset(
+        address
+        for address in clusters_of(declaration)
+        if declaration.realms[address.realm].clusters[address.cluster].adopt
     )
 
 
@@ -167,7 +205,7 @@ def get_images(engine: Engine, declaration: Declaration, prepared: Prepared, say
     """
     facts = prepared.before.facts()
     # Also what was left half made is created; what only has to be started needs no image.
-    new = {change.address for change in prepared.plan.changes if change.operation is Operation.CREATE}
+    new = {change.address for change in prepared.plan.changes if change.operation in MAKING}
     new |= {change.address for change in prepared.plan.changes if any(field.name == "made" for field in change.fields)}
     needed = {getattr(change.after, "image", "") for change in prepared.plan.changes if change.address in new}
     images = dict(facts.images)
@@ -239,10 +277,19 @@ def prepare_destroy(
         before=before,
         clusters=tuple(sorted(clusters)),
         findings=(
-            *check_ownership(foreign),
+            *check_ownership(foreign, before.inventory),
             *check_destroy(before.evidence, _protected(state, declaration, own), allow_job_loss=allow_job_loss),
         ),
     )
+
+
+def sweep_trials(engine: Engine, prepared: Prepared) -> None:
+    """Remove what an apply that was killed has left of a trial. The locks of the realms must be held."""
+    inventory = prepared.before.inventory
+    there = {one.name for one in inventory.containers} | {one.name for one in inventory.networks}
+    for cluster in prepared.clusters:
+        if (name := names.trial(cluster.realm, cluster.cluster)) in there:
+            sweep_trial(engine, name)
 
 
 def _protected(state: State, declaration: Declaration | None, clusters: Collection[Address]) -> frozenset[Address]:
@@ -266,8 +313,8 @@ def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> 
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
 
 
-def _reasons(wanted: State, seen: State) -> Reason:
-    """Tell an edit of the declaration from drift, by what was applied last."""
+def _reasons(wanted: State, seen: State, taken: Collection[Address] = ()) -> Reason:
+    """Tell an edit of the declaration from drift, by what was applied last; `taken` are clusters that become ours."""
     same = {
         address.scope
         for address, resource in wanted.items()
@@ -280,6 +327,8 @@ def _reasons(wanted: State, seen: State) -> Reason:
         scope = scope_of(address, resource)
         drifted = scope in same
         match operation:
+            case Operation.CREATE if scope in taken and isinstance(resource, ClusterRecord):
+                return "takes over the cluster, which another tool made"
             case Operation.CREATE:
                 return "declared and applied before, and gone" if drifted else "declared, and not there"
             case Operation.DELETE:

@@ -53,7 +53,7 @@ def _with_other_servers(draw: st.DrawFn, cluster: Cluster, *, can_account: bool)
     if is_managed(cluster):
         if can_account and draw(st.booleans()):
             db = db or Database()
-        slurm = evolve(slurm, main=draw(st.sampled_from((slurm.main, "MaxJobCount=7\n", "MaxJobCount=8\n"))))
+        slurm = evolve(slurm, main=draw(st.sampled_from((slurm.main, "MaxJobCount=7\n", "SlurmctldPort=7000\n"))))
         if db is not None and db.managed is not False:
             slurm = evolve(slurm, slurmdbd=draw(st.sampled_from((slurm.slurmdbd, None, "PurgeJobAfter=1month\n"))))
     return evolve(cluster, controller=controller, api=api, db=db, slurm=slurm)

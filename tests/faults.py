@@ -11,6 +11,7 @@ from sindplan.errors import EngineRefused, EngineTimeout
 MUTATING = frozenset(
     {
         "connect",
+        "copy_files",
         "create_container",
         "create_network",
         "create_volume",

@@ -1,6 +1,7 @@
 """Golden plans: for each folder below `golden`, what is there, what is declared, and the whole plan as text.
 
     before.toml   applied first, on the simulated engine (left out: nothing was applied)
+    sind.toml     made first, as sind would
     scene.txt     what happens then, one line each: `what` or `what: to whom` (see SCENES, and tests/edits.py)
     after.toml    what is planned
     plan.txt      privileges, the plan as people read it, its findings, and the graph: number, what it waits for, action
@@ -18,6 +19,7 @@ from ClusterShell.RangeSet import RangeSet
 
 from sindplan.engine.records import Endpoint, NetworkSpec
 from sindplan.kinds import labels
+from sindplan.kinds.config import RESTART_MARKS
 from sindplan.model import names
 from sindplan.model.declaration import Declaration
 from sindplan.plan.plan import Plan
@@ -26,6 +28,7 @@ from sindplan.slurm.files import CONFIG, NODES_FILE
 from sindplan.statefile import read
 from sindplan.workflow import Prepared
 from tests.edits import DAMAGE, MESH_DAMAGE
+from tests.sind_cluster import Sind, make_all, sind_world
 from tests.world import NO_LIMITS, World, new_world
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -62,8 +65,26 @@ def _add_guest(world: World, container: str) -> None:
     world.engine.write(controller, path, "\n".join([*kept, line, partition, ""]).encode())
 
 
+def _owe_restarts(world: World, container: str) -> None:
+    """Leave what an apply leaves that was killed between writing and restarting."""
+    for mark in RESTART_MARKS.values():
+        world.engine.write(container, f"{CONFIG}/{mark}", b"")
+
+
 def _add_volume(world: World, name: str) -> None:
     world.engine.create_volume(name, {"made-by": "somebody else"})
+
+
+def _delete_as_old_sind(world: World, cluster: str) -> None:
+    """Delete a cluster as a sind does that knows neither its state volume nor its record."""
+    realm, name = cluster.split("-")
+    for container in world.engine.containers():
+        if container.name.startswith(f"{cluster}-"):
+            world.engine.remove_container(container.id)
+    world.engine.disconnect(names.network(realm, name), names.relay_container(realm))
+    world.engine.remove_network(names.network(realm, name))
+    for kind in ("config", "munge", "data"):
+        world.engine.remove_volume(names.volume(realm, name, kind))
 
 
 def _add_network(world: World, name: str) -> None:
@@ -78,7 +99,9 @@ SCENES: Mapping[str, Callable[[World, str], None]] = {
     **DAMAGE,
     **MESH_DAMAGE,
     "a job runs": _add_job,
+    "a restart is owed": _owe_restarts,
     "sind adds a worker": _add_guest,
+    "sind deletes the cluster": _delete_as_old_sind,
     "somebody makes a volume": _add_volume,
     "somebody makes a network": _add_network,
     "an image says nothing of itself": _strip_image,
@@ -109,9 +132,12 @@ def test_the_plan_is_the_golden_one(
 
 def _prepared(folder: Path) -> Prepared:
     scene = _scene(folder / "scene.txt")
-    world = new_world(seed=1, **({"info": NO_LIMITS} if (LIMITLESS, "") in scene else {}))
+    new = sind_world if (folder / "sind.toml").exists() else new_world
+    world = new(seed=1, **({"info": NO_LIMITS} if (LIMITLESS, "") in scene else {}))
     if (before := folder / "before.toml").exists():
         _apply(world, read([before]))
+    if (sinds := folder / "sind.toml").exists():
+        make_all(Sind(world.engine), world.slurm, read([sinds]))
     for what, whom in scene:
         SCENES[what](world, whom)
     return world.prepare(read([folder / "after.toml"]))

@@ -13,6 +13,7 @@ from sindplan.execute.apply import OnFailure
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
+@click.option("--allow-job-loss", is_flag=True, help="Go on though jobs are lost or begun anew.")
 @click.option(
     "--on-failure",
     type=click.Choice(["rollback", "stop"]),
@@ -21,6 +22,7 @@ from sindplan.execute.apply import OnFailure
     help="Take back what was done, or leave it.",
 )
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@options.replace
 @options.secrets_dir
 @wait_option
 @lock_option
@@ -28,8 +30,10 @@ def command(
     paths: tuple[Path, ...],
     auto_approve: bool,
     allow_privileged: bool,
+    allow_job_loss: bool,
     on_failure: OnFailure,
     parallelism: int,
+    replace: tuple[str, ...],
     secrets_dir: Path | None,
     wait: int,
     lock_timeout: int,
@@ -37,19 +41,24 @@ def command(
     """Make the clusters match the declaration."""
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
-    from sindplan.workflow import clusters_of, get_images, prepare
+    from sindplan.workflow import Prepared, clusters_of, get_images, prepare
 
+    demanded = options.addresses(replace)
     declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
+
+    def plan() -> Prepared:
+        return prepare(engine, slurm, declaration, passwords=passwords, allow_job_loss=allow_job_loss, replace=demanded)
+
     try:
-        prepared = prepare(engine, slurm, declaration, passwords=passwords)
+        prepared = plan()
         wanting = not prepared.blocked and not prepared.plan.empty
         if wanting and get_images(engine, declaration, prepared, output.say):
-            prepared = prepare(engine, slurm, declaration, passwords=passwords)
+            prepared = plan()
         return execute_prepared(
             prepared,
-            lambda: prepare(engine, slurm, declaration, passwords=passwords),
+            plan,
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),

@@ -14,6 +14,7 @@ from attrs import frozen
 from sindplan.cli import output
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
+from sindplan.execute.executor import Outcome
 from sindplan.execute.lock import Waiting, locked, sweep
 from sindplan.model.address import Address
 from sindplan.model.hidden import Hidden
@@ -24,7 +25,7 @@ from sindplan.plan.plan import Plan
 from sindplan.preflight.finding import Finding
 from sindplan.render.text import NO_CHANGES, render_text
 from sindplan.slurm.port import Slurm
-from sindplan.workflow import Prepared
+from sindplan.workflow import Prepared, sweep_trials
 
 INTERRUPTED = 130
 NO_LIMIT = 24 * 3600
@@ -113,6 +114,7 @@ def execute_prepared(
     secrets(prepared.plan)
     with locked(engine, realms, Waiting(lock_timeout, output.say)):
         again = prepare_again()
+        sweep_trials(engine, again)
         if not _same(again, prepared):
             output.say("The engine changed meanwhile; this is the plan now:")
             status = _offer(again, consent, words, told=prepared.findings)
@@ -239,8 +241,15 @@ def _tell(plan: Plan, applied: Applied, words: Words, seconds: float) -> int:
     for scope in sorted(applied.restored):
         output.say(f"{scope} is as it was before.")
     for scope in sorted(applied.kept):
-        left = sum(action.scope == scope for action in outcome.not_started)
-        output.say(f"{scope} is left half way, with {left} still to do. Run the same command again.")
+        output.say(f"{scope} {_left(outcome, scope)}")
     for leftover in applied.leftovers:
         output.say(f"Left over: {leftover}.")
     return INTERRUPTED if outcome.interrupted else 1
+
+
+def _left(outcome: Outcome, scope: Address) -> str:
+    """Say how a cluster is left that is neither done nor as it was before."""
+    left = sum(action.scope == scope for action in outcome.not_started)
+    if left:
+        return f"is left half way, with {left} still to do. Run the same command again."
+    return "is left with everything done but what failed. Mend what is told above, then run the same command again."

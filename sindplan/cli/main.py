@@ -30,6 +30,7 @@ _COMMANDS = {
     "destroy": "destroy",
     "drift": "drift",
     "doctor": "doctor",
+    "import": "import_",
     "convert": "convert",
     "schema": "schema",
 }

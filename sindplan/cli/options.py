@@ -33,6 +33,25 @@ def files(command: Command) -> Command:
     return option(command)
 
 
+def replace(command: Command) -> Command:
+    """Add `--replace ADDRESS`."""
+    option = click.option(
+        "--replace",
+        multiple=True,
+        metavar="ADDRESS",
+        help="Replace this node, or the nodes below this address, though nothing of them differs; repeatable.",
+    )
+    return option(command)
+
+
+def addresses(texts: Sequence[str]) -> tuple[Address, ...]:
+    """Read addresses. Raises a usage error for what is none."""
+    try:
+        return tuple(map(Address.parse, texts))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
 def read_declaration(paths: Sequence[Path]) -> Declaration:
     """Read the state files named, or the default one. Raises DeclarationInvalid."""
     from sindplan.statefile import read

@@ -11,17 +11,19 @@ CHANGES = 2
 
 @click.command()
 @options.files
+@options.replace
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
-def command(paths: tuple[Path, ...], detailed_exitcode: bool, no_probe: bool) -> int:
+def command(paths: tuple[Path, ...], replace: tuple[str, ...], detailed_exitcode: bool, no_probe: bool) -> int:
     """Show what would change, and why. Changes nothing."""
     from sindplan.cli.execution import show
     from sindplan.workflow import prepare
 
+    demanded = options.addresses(replace)
     declaration = options.read_declaration(paths)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, probe=not no_probe)
+        prepared = prepare(engine, slurm, declaration, probe=not no_probe, replace=demanded)
     finally:
         engine.close()
     output.engine(prepared.engine)

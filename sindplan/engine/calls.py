@@ -1,6 +1,6 @@
 """A request to the engine as data: made without the docker SDK, sent by `sindplan.engine.transport`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypedDict
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ class Options(TypedDict, total=False):
 
     query: Mapping[str, str]
     json: object
-    data: bytes
+    data: bytes | Iterator[bytes]
     timeout: float
 
 
@@ -32,7 +32,7 @@ class Call:
     path: str
     query: Mapping[str, str] = field(factory=dict)
     json: object = None
-    data: bytes | None = None
+    data: bytes | Iterator[bytes] | None = None
     timeout: float = READ
 
     @property

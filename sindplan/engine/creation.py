@@ -73,12 +73,19 @@ def limits(cpus: int | None, memory: int | None) -> Json:
     return body
 
 
+def limits_by_nano(cpus: int | None, memory: int | None) -> Json:
+    """Return limits as update takes them for a container whose CPUs were set as NanoCpus."""
+    return limits(None, memory) | ({"NanoCpus": cpus * 1_000_000_000} if cpus is not None else {})
+
+
 def network_body(spec: NetworkSpec) -> Json:
     """Return the body of `POST /networks/create`. A config-only network has no driver and takes no addresses."""
     body: Json = {"Name": spec.name, "Labels": dict(spec.labels)}
     pool = {"Subnet": spec.subnet, "Gateway": spec.gateway, "IPRange": spec.ip_range}
     if given := {key: value for key, value in pool.items() if value}:
         body["IPAM"] = {"Driver": "default", "Config": [given]}
+    if spec.internal:
+        body["Internal"] = True
     return body | ({"ConfigOnly": True} if spec.config_only else {"Driver": "bridge"})
 
 

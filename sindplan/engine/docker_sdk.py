@@ -6,6 +6,7 @@ its create calls drop fields. Importing this module does not import the SDK, whi
 
 import contextlib
 import json
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -248,7 +249,14 @@ class DockerEngine:
 
     def update_limits(self, container: str, cpus: int | None, memory: int | None) -> None:
         """Set the limits of a container. An engine that cannot hold one drops it without an error."""
-        self._post("update_limits", container, "/containers/{}/update", json=creation.limits(cpus, memory))
+        path = "/containers/{}/update"
+        try:
+            self._post("update_limits", container, path, json=creation.limits(cpus, memory))
+        except EngineRefused as refused:
+            # `docker create --cpus`, with which sind makes its nodes, sets another field; the two exclude each other.
+            if "NanoCPUs has already been set" not in refused.text:
+                raise
+            self._post("update_limits", container, path, json=creation.limits_by_nano(cpus, memory))
 
     def put_files(self, container: str, entries: Sequence[Entry]) -> None:
         """Put entries into a container and its volumes. A file never takes a folder's place, nor a folder a file's."""
@@ -263,6 +271,23 @@ class DockerEngine:
                 timeout=LONG,
             )
         )
+
+    def copy_files(self, source: str, target: str, path: str) -> None:
+        """Let the archive of one container run into the other."""
+        read = self._call("copy_files", source, "GET", "/containers/{}/archive", query={"path": path}, timeout=LONG)
+        with self._transport.open(read) as answer:
+            self._transport.send(
+                self._call(
+                    "copy_files",
+                    target,
+                    "PUT",
+                    "/containers/{}/archive",
+                    # An archive names what is in it from its last folder on.
+                    query={"path": posixpath.dirname(path), "noOverwriteDirNonDir": "1"},
+                    data=answer.parts(LONG),
+                    timeout=LONG,
+                )
+            )
 
     def execute(self, container: str, command: Sequence[str], timeout: float = 60, user: str = "") -> Executed:
         """Run a command and wait for its end."""

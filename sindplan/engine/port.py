@@ -135,6 +135,12 @@ class Engine(Protocol):
         Works before the first start. Not atomic for who reads meanwhile. What lands below a tmpfs mount is never seen.
         """
 
+    def copy_files(self, source: str, target: str, path: str) -> None:
+        """Put what is at `path` of one container (a folder with all below it) to the same place of another, as it is.
+
+        Any size, with owners and modes; neither container need run. Raises `NotFound` when nothing is there.
+        """
+
     def execute(self, container: str, command: Sequence[str], timeout: float = 60, user: str = "") -> Executed:
         """Run a command in a running container and wait for its end, at most `timeout` seconds.
 

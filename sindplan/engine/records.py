@@ -93,7 +93,11 @@ class Network:
 
 @frozen(kw_only=True)
 class NetworkSpec:
-    """A network to create; empty text leaves the choice to the engine."""
+    """A network to create; empty text leaves the choice to the engine.
+
+    Attributes:
+        internal: Whether it leads nowhere but to its members.
+    """
 
     name: str
     labels: Mapping[str, str]
@@ -101,6 +105,7 @@ class NetworkSpec:
     gateway: str = ""
     ip_range: str = ""
     config_only: bool = False
+    internal: bool = False
 
 
 @frozen(kw_only=True)

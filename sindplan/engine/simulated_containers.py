@@ -152,6 +152,18 @@ class Containers(World):
                 view.put(entry)
 
     @locked
+    def copy_files(self, source: str, target: str, path: str) -> None:
+        """Put what is at a path of one container into the other."""
+        from_, to = self._container("copy_files", source), self._container("copy_files", target)
+        entries = self._view(from_).below(path)
+        if not entries:
+            raise refusal("copy_files", source, 404, f"Could not find the file {path} in container {source}")
+        view = self._view(to)
+        for entry in entries.values():
+            with self._files(to, "copy_files"):
+                view.put(entry)
+
+    @locked
     def execute(self, container: str, command: Sequence[str], timeout: float = 60, user: str = "") -> Executed:
         """Run a command."""
         found = self._running("execute", container)

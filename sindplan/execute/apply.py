@@ -14,6 +14,7 @@ from attrs import field, frozen
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.execute.executor import Outcome, execute
+from sindplan.execute.replaced import with_replacements_kept, with_successors
 from sindplan.execute.reporter import Reporter
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.kinds.run import Known, Run
@@ -140,15 +141,17 @@ def _take_back(
     goal, start = before.observed(), now.observed()
     # Half made nodes that were found are not worth going back to.
     worth = {address: resource for address, resource in goal.state.items() if resource.finished}
+    back_to, kept = with_replacements_kept(_within(worth, scopes), _within(start.state, scopes), run.token)
     plan = make_plan(
-        _within(worth, scopes),
+        back_to,
         Observed(
-            state=with_hidden_differences(_within(start.state, scopes), goal.state),
+            state=with_hidden_differences(with_successors(_within(start.state, scopes), back_to), goal.state),
             unknown=start.unknown | goal.unknown,
         ),
         KINDS,
     )
     changes, foreign = _only_own(plan.changes, run.token, planned)
+    foreign = (*foreign, *kept)
     if not changes:
         return scopes, foreign
     plan = Plan(changes=changes, actions=actions(changes, KINDS))
@@ -167,8 +170,9 @@ def _take_back(
     outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
     if outcome.complete:
         return scopes, foreign
-    left = [*(action for action, _ in outcome.failed), *outcome.not_started]
-    return scopes - outcome.unfinished, (*foreign, *(f"{action.id} was not done" for action in left))
+    failed = [f"{action.id} was not done: {error.summary.rstrip('.')}" for action, error in outcome.failed]
+    left = [f"{action.id} was not done" for action in outcome.not_started]
+    return scopes - outcome.unfinished, (*foreign, *failed, *left)
 
 
 def _within(state: State, scopes: frozenset[Address]) -> State:
@@ -207,5 +211,5 @@ def known_from(observation: Observation) -> Known:
         known.dns[realm] = mesh_facts.dns_address
     for address, cluster in facts.clusters.items():
         known.subnets[address] = cluster.subnet
-        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items()})
+        known.host_keys.update({address / "node" / short: key for short, key in cluster.host_keys.items() if key})
     return known

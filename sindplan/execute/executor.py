@@ -33,7 +33,7 @@ class Outcome:
         done: Actions that were done, in the order in which they ended.
         failed: Actions that failed, and why.
         not_started: Actions that were left out because of a failure or an interruption.
-        removing: Clusters in which removals had begun: what they removed cannot be taken back.
+        removing: Clusters in which removals, or another action without a way back, had begun: they cannot be taken back.
         interrupted: Whether it was stopped from outside.
     """
 
@@ -75,7 +75,7 @@ class _Books:
                 if stop.is_set() or action.scope in self.failed_scopes:
                     # Never marked done, so nothing that waits for it becomes ready.
                     continue
-                if action.phase is not Phase.BUILD:
+                if action.final or action.phase is not Phase.BUILD:
                     self.removing.add(action.scope)
                 if action.step == BARRIER:
                     self.sorter.done(name)

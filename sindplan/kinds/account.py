@@ -30,6 +30,7 @@ class Account(Resource):
 
     Attributes:
         limits: In one spelling (see slurm.limits). Of an account that was seen: all, empty where nothing is set.
+        on: What the database lies on when that is no volume.
     """
 
     KIND: ClassVar[str] = "account"
@@ -39,6 +40,7 @@ class Account(Resource):
     name: str = field(metadata=IGNORED)
     parent: str = field(metadata=IN_PLACE)
     limits: Mapping[str, str] = field(factory=dict, metadata=IN_PLACE)
+    on: Address | None = field(default=None, metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -48,8 +50,8 @@ class Account(Resource):
 
     @property
     def host(self) -> Address | None:
-        """The volume with the database: when it goes, so does everything in it."""
-        return database_of(self.cluster)
+        """What the database lies on: when it goes, so does everything in it."""
+        return database_of(self.cluster) if self.on is None else self.on
 
     def said_by(self, wanted: Resource | None, recorded: Resource | None) -> "Account":
         """Return it without the limits that neither the declaration nor the last apply has a word for."""
@@ -67,6 +69,8 @@ WHEN_SERVED = (
     After("node.join", Where.CLUSTER),
     After("service.start", Where.CLUSTER),
     After("service.reconfigure", Where.CLUSTER),
+    After("service.restart", Where.CLUSTER),
+    After("service.settle", Where.CLUSTER),
 )
 """What steps wait for that talk to slurmdbd."""
 _SET = Step("account.set", "setting up accounts", after=WHEN_SERVED, batch=True)
@@ -98,6 +102,11 @@ def nodes_of_accounting(cluster: Address) -> frozenset[Address]:
     return frozenset({cluster / "node/controller", cluster / "node/db"})
 
 
+def inside_node(cluster: ClusterEvidence) -> Address | None:
+    """Return the db node when the database lies in it, as sind has it; None when it has a volume."""
+    return cluster.address / "node/db" if "db" in cluster.nodes and "db" not in cluster.volumes else None
+
+
 def database_of(cluster: Address) -> Address:
     """Return the volume that accounts and users lie on."""
     return cluster / "volume/db"
@@ -126,7 +135,13 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
             if name != ROOT:
                 yield (
                     address_of(cluster.address, name),
-                    Account(cluster=cluster.address, name=name, parent=account.parent, limits=account.limits),
+                    Account(
+                        cluster=cluster.address,
+                        name=name,
+                        parent=account.parent,
+                        limits=account.limits,
+                        on=inside_node(cluster),
+                    ),
                 )
 
 

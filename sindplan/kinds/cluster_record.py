@@ -48,6 +48,8 @@ class ClusterRecord(EngineObject):
 
 PEOPLE = "people"
 """In the contents of a record: the nodes know users or groups, whatever their labels say."""
+_MEMBER = "member/"
+"""In the contents, before group and name: a worker that another tool made and that was taken over. No label can say it."""
 
 _WRITE = Step("cluster-record.write", "recording what was applied", Phase.SEAL)
 
@@ -79,7 +81,7 @@ def _json(data: object) -> str:
 
 
 def without_secrets(cluster: Cluster) -> Cluster:
-    """Return what is declared with every password hidden."""
+    """Return what is declared with every password hidden, and without the word that took the cluster over."""
     db = cluster.db
     if db is not None and isinstance(db.storage_password, str):
         db = evolve(db, storage_password=str(Hidden("")))
@@ -89,16 +91,23 @@ def without_secrets(cluster: Cluster) -> Cluster:
         for name, text in sections.items()
         if text is not None
     }
-    return evolve(cluster, db=db, slurm=Slurm(**hidden))
+    return evolve(cluster, db=db, slurm=Slurm(**hidden), adopt=False)
 
 
 def _contents(cluster: ClusterLayout) -> Iterator[str]:
     yield from (f"file/{path}" for path in slurm_files(cluster))
+    yield from (f"{_MEMBER}{node.group}/{node.short}" for node in cluster.workers if node.foreign)
     if cluster.people.groups:
         yield PEOPLE
     if cluster.managed_role("db"):
         yield from (f"slurm/account/{name}" for name in cluster.declared.accounts)
         yield from (f"slurm/user/{name}" for name, user in cluster.declared.users.items() if user.accounts)
+
+
+def members_of(contents: Iterable[str]) -> dict[str, str]:
+    """Return the workers that were taken over, by a record's contents: short name to group."""
+    taken = (content.removeprefix(_MEMBER).rpartition("/") for content in contents if content.startswith(_MEMBER))
+    return {short: group for group, _, short in taken}
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

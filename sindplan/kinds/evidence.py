@@ -19,6 +19,8 @@ class ClusterEvidence:
 
     Attributes:
         nodes: Containers by short name.
+        aside: Ids of containers whose successors have taken their places, by short name.
+        halves: Ids of containers that were to take a place and were never started, by short name.
         volumes: Volumes by type (config, munge, data, …).
         records: The config-only networks that hold its record, newest first.
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
@@ -28,6 +30,7 @@ class ClusterEvidence:
         view: What slurmctld says; None when it was not asked or did not answer.
         accounting: What slurmdbd says; None likewise.
         in_control: Short name of the controller in control of a pair; empty when that cannot be told.
+        host_keys: Public SSH host keys of nodes whose labels do not say them, as they lie in the nodes.
         relay_connected: Whether the realm's relay is on the cluster's network.
     """
 
@@ -36,6 +39,8 @@ class ClusterEvidence:
     network: Network | None = None
     volumes: Mapping[str, Volume] = field(factory=dict)
     nodes: Mapping[str, Container] = field(factory=dict)
+    aside: Mapping[str, str] = field(factory=dict)
+    halves: Mapping[str, str] = field(factory=dict)
     records: tuple[Network, ...] = ()
     files: Mapping[str, Entry] | None = None
     keys: Mapping[str, tuple[int, int, int]] | None = None
@@ -44,6 +49,7 @@ class ClusterEvidence:
     view: SlurmView | None = None
     accounting: AccountingView | None = None
     in_control: str = ""
+    host_keys: Mapping[str, str] = field(factory=dict)
     relay_connected: bool = False
 
     @property
@@ -56,6 +62,31 @@ class ClusterEvidence:
         """Whether Slurm in it is sindplan's business: its controllers' labels say so."""
         return all(
             labels.is_managed(n.labels) for short, n in self.nodes.items() if names.role_of(short) == "controller"
+        )
+
+    @property
+    def by_name(self) -> bool:
+        """Whether another tool made the network: no address on it is fixed, and nodes go by their names."""
+        return self.network is not None and not self.network.ip_range and not self.network.labels.get(labels.OWNER)
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """Nodes that another tool made and that stay: one that was never started is made anew."""
+        return frozenset(
+            short for short, node in self.nodes.items() if node.state != "created" and not node.labels.get(labels.OWNER)
+        )
+
+    @property
+    def bare(self) -> frozenset[str]:
+        """Nodes that hold slurmctld's state or MariaDB's tables in their own container, as sind has it, and their successors do."""
+        kinds = {names.CONTROLLER: "state", names.BACKUP: "state", names.DB: "db"}
+        return frozenset(
+            short
+            for short, node in self.nodes.items()
+            if self.by_name
+            and short in kinds
+            and node.state != "created"
+            and all(mount.source != names.volume(self.realm, self.name, kinds[short]) for mount in node.spec.mounts)
         )
 
     @property

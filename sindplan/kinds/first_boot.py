@@ -8,7 +8,7 @@ from attrs import field, frozen
 from sindplan.engine.records import Entry
 from sindplan.kinds.boot_daemons import daemon_entries
 from sindplan.kinds.boot_people import home_entries, people_entries
-from sindplan.kinds.host_key import HostKey
+from sindplan.kinds.host_key import HOST_KEY, HostKey
 from sindplan.model.hidden import Hidden
 from sindplan.model.people import People
 from sindplan.slurm.files import STATE
@@ -25,6 +25,7 @@ class FirstBoot:
         first: Whether it is the controller through which the cluster's volumes are filled.
         controls: Whether slurmctld's state volume is mounted.
         munge: Whether munged authenticates; otherwise it is masked, since auth/slurm does.
+        holds_key: Whether the munge key's volume can be written here.
         owners: User id and group id of users of the image that files are given to.
         people: Users and groups to make on the node.
         homes: Users and groups whose home folders the node makes.
@@ -37,6 +38,7 @@ class FirstBoot:
     first: bool = False
     controls: bool = False
     munge: bool = True
+    holds_key: bool = False
     owners: Mapping[str, tuple[int, int]] = field(factory=dict)
     people: People = field(factory=People)
     homes: People = field(factory=People)
@@ -71,10 +73,10 @@ def boot_entries(boot: FirstBoot, host_key: HostKey, relay_key: str, password: H
 
 
 def _ssh(host_key: HostKey, relay_key: str) -> Iterator[Entry]:
-    yield Entry(path="/etc/ssh/ssh_host_ed25519_key", content=host_key.private, mode=0o600)
-    yield Entry(path="/etc/ssh/ssh_host_ed25519_key.pub", content=f"{host_key.public}\n".encode())
+    yield Entry(path=HOST_KEY, content=host_key.private, mode=0o600)
+    yield Entry(path=f"{HOST_KEY}.pub", content=f"{host_key.public}\n".encode())
     # Other keys, which the image may bring, would be the same on all nodes.
-    yield Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=b"HostKey /etc/ssh/ssh_host_ed25519_key\n")
+    yield Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=f"HostKey {HOST_KEY}\n".encode())
     yield Entry(path="/root/.ssh", kind="dir", mode=0o700)
     yield Entry(path="/root/.ssh/authorized_keys", content=f"{relay_key.strip()}\n".encode(), mode=0o600)
 
@@ -95,6 +97,6 @@ def _volumes(boot: FirstBoot) -> Iterator[Entry]:
     if boot.controls:
         uid, gid = boot.owners["slurm"]
         yield Entry(path=STATE, kind="dir", mode=0o755, uid=uid, gid=gid)
-    if boot.first and boot.munge:
+    if boot.holds_key:
         uid, gid = boot.owners["munge"]
         yield Entry(path="/etc/munge", kind="dir", mode=0o700, uid=uid, gid=gid)

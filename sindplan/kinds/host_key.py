@@ -2,6 +2,9 @@
 
 from attrs import field, frozen
 
+HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+"""Where a node has the private half of its host key; the public one is beside it, with `.pub`."""
+
 
 @frozen
 class HostKey:

@@ -5,17 +5,19 @@ never readable to anybody else, not even for a moment.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
-from sindplan.engine.records import Entry
+from sindplan.engine.records import ContainerSpec, Entry
+from sindplan.kinds import labels
 from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
+from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import ClusterLayout, Layout
@@ -175,12 +177,37 @@ def write(run: Run, action: Action) -> None:
     if file.folder is not None:
         path = file.path.rpartition("/")[0]
         folders.append(Entry(path=path, kind="dir", mode=file.folder, uid=key.uid, gid=key.gid))
-    run.engine.put_files(controller, [*folders, entry])
+    _put(run, key, controller, [*folders, entry])
     for node, units in key.readers:
         # One daemon with the old key would split the cluster.
         container = run.engine.inspect_container(run.known.ids.get(node, ""))
         if container is not None and container.state == "running":
             run.slurm.start_units(container.id, units, run.wait, restart=True)
+
+
+def _put(run: Run, key: Key, controller: str, entries: Sequence[Entry]) -> None:
+    """Put a key where it lies. Where no node may write, as on all nodes of sind's, a container does that is never started."""
+    file = FILES[key.name]
+    found = run.engine.inspect_container(controller)
+    target = file.path.rpartition("/")[0]
+    mount = next((one for one in found.spec.mounts if one.target == target), None) if found else None
+    if found is None or mount is None or not mount.read_only:
+        run.engine.put_files(controller, entries)
+        return
+    realm, cluster = key.cluster.parts
+    helper = run.engine.create_container(
+        ContainerSpec(
+            # By sind's name and labels: what is left of a killed apply, either tool knows.
+            name=f"{names.project(realm, cluster)}-{key.name}-helper",
+            image=found.image_id,
+            labels={labels.REALM: realm, labels.CLUSTER: cluster, **labels.own(run.owner, run.token)},
+            mounts=(evolve(mount, read_only=False),),
+        )
+    )
+    try:
+        run.engine.put_files(helper, entries)
+    finally:
+        run.engine.remove_container(helper)
 
 
 def close(run: Run, action: Action) -> None:
@@ -191,7 +218,7 @@ def close(run: Run, action: Action) -> None:
     path = FILES[key.name].path
     controller = run.id(key.cluster / "node/controller")
     entry = run.engine.get_files(controller, path)[path]
-    run.engine.put_files(controller, [evolve(entry, mode=key.mode, uid=key.uid, gid=key.gid)])
+    _put(run, key, controller, [evolve(entry, mode=key.mode, uid=key.uid, gid=key.gid)])
 
 
 def remove(run: Run, action: Action) -> None:

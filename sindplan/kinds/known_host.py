@@ -80,14 +80,14 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the lines that a layout wants."""
     for cluster in layout.clusters:
         for node in cluster.nodes:
-            yield (
-                address_of(cluster.address, node.short),
-                KnownHost(
-                    cluster=cluster.address,
-                    name=names.fqdn(cluster.realm, cluster.name, node.short),
-                    key=cluster.host_keys.get(node.short) or symbol(node.short),
-                ),
-            )
+            key = cluster.host_keys.get(node.short, symbol(node.short))
+            # The key of a node that another tool made may not be to be had: then there is no line.
+            if key:
+                name = names.fqdn(cluster.realm, cluster.name, node.short)
+                yield (
+                    address_of(cluster.address, node.short),
+                    KnownHost(cluster=cluster.address, name=name, key=key),
+                )
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

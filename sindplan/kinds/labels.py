@@ -22,6 +22,7 @@ SLURM_VERSION = "sind.slurm.version"
 DNS_ADDRESS = "sind.dns.ip"
 PROJECT = "com.docker.compose.project"
 COMPOSE_SERVICE = "com.docker.compose.service"
+COMPOSE_NUMBER = "com.docker.compose.container-number"
 OWNER = "sindplan.owner"
 GROUP = "sindplan.group"
 SPEC = "sindplan.spec"
@@ -88,7 +89,7 @@ def mesh_container(realm: str, service: str) -> dict[str, str]:
     return {
         PROJECT: names.mesh_project(realm),
         COMPOSE_SERVICE: service,
-        "com.docker.compose.container-number": "1",
+        COMPOSE_NUMBER: "1",
         **_COMPOSE_CONTAINER,
     }
 
@@ -104,7 +105,7 @@ def node(realm: str, cluster: str, short: str) -> dict[str, str]:
         ROLE: role,
         PROJECT: names.project(realm, cluster),
         COMPOSE_SERVICE: role,
-        "com.docker.compose.container-number": str(number),
+        COMPOSE_NUMBER: str(number),
         **_COMPOSE_CONTAINER,
     }
 

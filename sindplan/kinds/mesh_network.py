@@ -85,8 +85,10 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                 MeshNetwork(
                     name=mesh.network.name,
                     labels=labels.said(mesh.network.labels, labels.mesh_network("")),
-                    # Small meshes stay as Docker made them (sind v0.11).
-                    pinned=bool(mesh.network.ip_range) or not pinned_dns(mesh.network.subnet, mesh.network.gateway),
+                    # Small meshes stay as Docker made them, and so do those of an older sind, which pinned none.
+                    pinned=bool(mesh.network.ip_range)
+                    or not mesh.network.labels.get(labels.RUN)
+                    or not pinned_dns(mesh.network.subnet, mesh.network.gateway),
                     subnet=mesh.network.subnet,
                     id=mesh.network.id,
                     run=mesh.network.labels.get(labels.RUN, ""),

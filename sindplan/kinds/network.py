@@ -25,8 +25,8 @@ class Network(EngineObject):
 
     Attributes:
         subnet: IPv4 subnet; empty while only Docker knows.
-        pinned: Whether nodes can have fixed addresses; a network where they cannot was left by an apply that was
-            killed while it was made.
+        pinned: Whether nodes have the addresses that they should; a network of ours where none can be fixed was left by an
+            apply that was killed while it was made. On another tool's, none is asked for.
         relay: Whether the realm's relay is on it.
         workers: How many workers need an address on it.
     """
@@ -90,12 +90,13 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the networks that exist."""
     for cluster in evidence.clusters:
         if cluster.network is not None:
+            settled = bool(cluster.network.ip_range) or cluster.by_name
             yield (
                 cluster.address / "network",
                 Network(
                     name=cluster.network.name,
-                    subnet=cluster.network.subnet if cluster.network.ip_range else "",
-                    pinned=bool(cluster.network.ip_range),
+                    subnet=cluster.network.subnet if settled else "",
+                    pinned=settled,
                     relay=cluster.relay_connected,
                     labels=labels.said(cluster.network.labels, labels.network("", "")),
                     id=cluster.network.id,

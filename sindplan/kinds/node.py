@@ -5,23 +5,28 @@ units to start lie in it before its first boot.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from attrs import evolve
 
 from sindplan.engine.records import Container
+from sindplan.errors import NotFound
 from sindplan.kinds import config, labels
-from sindplan.kinds.controllers import answering, has_taken_over, with_failback
+from sindplan.kinds.controllers import answering, has_taken_over
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, Node
 from sindplan.kinds.node_wanted import wanted
-from sindplan.kinds.removing import remove_container
+from sindplan.kinds.replacing import FORGET, RENAME, REPLACE, RESTORE
 from sindplan.kinds.run import Run
+from sindplan.kinds.units_said import units_said
 from sindplan.model import names, network
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action, Change
+from sindplan.slurm.files import CONFIG
 
 __all__ = ["JOIN", "KIND", "PERFORM", "seen", "wanted"]
 
@@ -48,6 +53,8 @@ _START = Step(
         After("key.write", Where.CLUSTER),
         # A worker of which slurmctld has not heard gives up; other nodes may come first, and some must.
         After("service.reconfigure", Where.NEEDED),
+        After("node.prove", Where.EARLIER),
+        After("service.restart", Where.NEEDED),
     ),
 )
 _CONNECT = Step(
@@ -61,8 +68,11 @@ JOIN = Step(
     after=(
         After("node.connect", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
+        After("node.restore", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
+        After("node.prove", Where.EARLIER),
+        After("service.restart", Where.CLUSTER),
     ),
     batch=True,
 )
@@ -73,12 +83,16 @@ KIND = Kind(
     resource=Node,
     create=(_CREATE, _START, JOIN),
     update={
+        "successor": (RESTORE, JOIN),
+        "name": (RENAME,),
         "made": (_CREATE, _START, JOIN),
         "power": (_START, JOIN),
         "cpus": (Step("node.limit", "setting limits"),),
         "memory": (Step("node.limit", "setting limits"),),
         "networks": (_CONNECT, JOIN),
+        "aside": (FORGET,),
     },
+    replace={**REPLACE, "anew": (_CREATE, _START, JOIN)},
     delete=(Step("node.remove", "removing", Phase.REMOVE),),
 )
 
@@ -87,13 +101,16 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the nodes that exist."""
     for cluster in evidence.clusters:
         for short, container in cluster.nodes.items():
-            yield cluster.address / "node" / short, _seen(cluster, container)
+            yield cluster.address / "node" / short, _seen(cluster, short, container)
 
 
-def _seen(cluster: ClusterEvidence, container: Container) -> Node:
+def _seen(cluster: ClusterEvidence, short: str, container: Container) -> Node:
     spec = container.spec
     return Node(
         name=spec.name,
+        short=short,
+        aside=cluster.aside.get(short, ""),
+        half=cluster.halves.get(short, ""),
         image=spec.image,
         made=container.state != "created",
         # One that was never started is made anew and started with that.
@@ -114,6 +131,7 @@ def _seen(cluster: ClusterEvidence, container: Container) -> Node:
             labels.CLUSTER: cluster.name,
         },
         slurm_version=spec.labels.get(labels.SLURM_VERSION, ""),
+        units=units_said(spec.labels),
         image_id=container.image_id,
         id=container.id,
         run=spec.labels.get(labels.RUN, ""),
@@ -148,33 +166,17 @@ def start(run: Run, action: Action) -> None:
         run.engine.pause(container)
         return
 
-    def boot() -> None:
-        run.engine.start(container)
-        run.slurm.boot(container, node.units, run.wait)
-
-    if is_first:
-        with_failback(run, change.address.scope, boot)
-    else:
-        boot()
-    _settle(run, change.address, node)
-
-
-def _settle(run: Run, address: Address, node: Node) -> None:
-    """Take away the marks of the daemons that have read their files with this start."""
-    for daemon in config.MARKS:
-        if f"{daemon}.service" not in node.units:
-            continue
-        controller = run.known.ids.get(address.scope / "node" / names.CONTROLLER, "")
-        through = run.id(address) if daemon == "slurmctld" else controller
-        container = run.engine.inspect_container(through)
-        if container is not None and container.state == "running":
-            config.settle(run, through, daemon)
+    is_new = not isinstance(before, Node) or not before.made
+    bring_up(run, change.address, node, is_new=is_new)
 
 
 def _thaw(run: Run, address: Address, node: Node) -> None:
     container = run.id(address)
-    # Nobody could ask a frozen node whether its daemons run.
+    # Nobody could ask a frozen node whether its daemons run, nor tell them to start anew.
     run.slurm.start_units(container, node.units, run.wait)
+    owed = [f"{name}.service" for name in config.RESTART_MARKS if f"{name}.service" in node.units]
+    if owed and any(run.engine.has_file(container, f"{CONFIG}/{mark}") for mark in config.RESTART_MARKS.values()):
+        run.slurm.start_units(container, owed, run.wait, restart=True)
     if "slurmctld.service" not in node.units:
         return
     # Its files may have been written while it was frozen.
@@ -188,7 +190,29 @@ def join(run: Run, action: Action) -> None:
     stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
     controller = answering(run, action.scope)
     if controller is not None and not stopped and not run.taking_back:
+        _start_again(run, action)
         run.slurm.join(controller, workers, run.wait)
+    booted = {unit for change in action.changes if isinstance(change.after, Node) for unit in change.after.units}
+    if controller is not None and booted and not run.taking_back:
+        # Whoever else had to be restarted for new files has been, too, by now.
+        for name in config.RESTART_MARKS:
+            if f"{name}.service" in booted:
+                config.settle(run, controller, config.RESTART_MARKS[name])
+
+
+def _start_again(run: Run, action: Action) -> None:
+    """Start slurmd anew on nodes that run before slurmctld hears of them: an apply may have been killed in between.
+
+    Started then, it is told that nobody knows it, and gives up a little later.
+    """
+    for change in action.changes:
+        *_, short, name = change.address.parts
+        if change.address.kind != "service" or name != "slurmd":
+            continue
+        found = run.engine.inspect_container(run.id(action.scope / "node" / short))
+        place = found.endpoint(names.network(*action.scope.parts)) if found is not None else None
+        if found is not None and place is not None and not place.fixed:
+            run.slurm.start_units(found.id, [f"{name}.service"], run.wait, restart=True)
 
 
 def _joins(change: Change) -> str | None:
@@ -227,11 +251,22 @@ def connect(run: Run, action: Action) -> None:
             run.engine.connect(name, container, resolved, gw_priority=1 if own else 0)
 
 
+def remove(run: Run, action: Action) -> None:
+    """Remove a node, and what a replacement that did not finish has left of it."""
+    (change,) = action.changes
+    node = change.before
+    assert isinstance(node, Node)
+    for container in (node.half, node.aside, run.id(change.address)):
+        if container:
+            with suppress(NotFound):
+                run.engine.remove_container(container)
+
+
 PERFORM = {
     "node.create": create,
     "node.start": start,
     "node.join": join,
     "node.limit": limit,
     "node.connect": connect,
-    "node.remove": remove_container,
+    "node.remove": remove,
 }

@@ -8,11 +8,12 @@ from sindplan.engine.records import ContainerSpec, Endpoint
 from sindplan.errors import Conflict, SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.first_boot import boot_entries
-from sindplan.kinds.host_key import new_host_key
+from sindplan.kinds.host_key import HostKey, new_host_key
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
+from sindplan.model.address import Address
 from sindplan.model.boot import BOOT_SCRIPT
 from sindplan.model.units import MIB
 from sindplan.plan.plan import Action
@@ -25,10 +26,15 @@ def create(run: Run, action: Action) -> None:
     assert isinstance(node, Node)
     if change.before is not None:
         remove_container(run, action)
-    short = change.address.name
-    realm = node.cluster.realm
-    key = new_host_key()
-    run.known.host_keys[change.address] = key.public
+    run.known.ids[change.address] = build(run, change.address, node, new_host_key())
+    if node.starts_early:
+        run.engine.start(run.known.ids[change.address])
+
+
+def build(run: Run, address: Address, node: Node, key: HostKey) -> str:
+    """Create a container and put into it what its first boot needs; return its id."""
+    short, realm = address.name, node.cluster.realm
+    run.known.host_keys[address] = key.public
     subnet = run.known.subnets.get(node.cluster, "")
     try:
         container = run.engine.create_container(_spec(run, node, short, key.public, subnet))
@@ -37,11 +43,11 @@ def create(run: Run, action: Action) -> None:
             f"A container named {node.name!r} is in the way; it was left as it is: {refused.text}",
             f"Look at it (docker inspect {node.name}), then remove or rename it and apply again.",
         ) from refused
-    run.known.ids[change.address] = container
     assert node.boot is not None, "a node that is wanted says what its boot must find"
     run.engine.put_files(
         container, boot_entries(node.boot, key, run.known.relay_keys[realm], run.secrets.get(node.cluster))
     )
+    return container
 
 
 def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> ContainerSpec:

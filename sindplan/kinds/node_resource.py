@@ -10,7 +10,8 @@ from sindplan.kinds import labels
 from sindplan.kinds.first_boot import FirstBoot
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
-from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject
+from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
+from sindplan.slurm.versions import is_upgrade
 
 SECURITY = ("label=disable", "writable-cgroups=true")
 """Security options of every node: without them systemd cannot run in it (sind.md 3.3)."""
@@ -31,8 +32,16 @@ class Node(EngineObject):
     """A node container.
 
     Attributes:
+        name: Of its container; another than its place's where a hand, or a replacement that did not finish, renamed it.
         made: Whether it was ever started. One that was not may lack what its first boot needs: an apply was killed
             while it was made.
+        aside: Id of the container whose place it took, while that is there; empty otherwise.
+        half: Id of a container that was to take its place and was never started.
+        successor: Id of the container that took its place; only where a replacement is taken back.
+        demanded: Why it is replaced though nothing of it differs; empty without such a demand.
+        short: Its short name.
+        image_id: What `image` meant when it was made; wanted only where a tag is followed.
+        max_unavailable: How many of its worker group may be replaced at once.
         memory: Bytes; None when the engine holds no limit. `cpus` likewise.
         networks: Fixed address by network name; empty where Docker chooses.
         mounts: By mount point.
@@ -47,14 +56,20 @@ class Node(EngineObject):
     KIND: ClassVar[str] = "node"
     SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size", "cap_add", "cap_drop", "devices")
 
-    name: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
-    # In the order in which changes are made: a node is started with what it needs.
+    image_id: str = field(default="", metadata=REPLACE)
+    demanded: str = field(default="", metadata=REPLACE)
+    short: str = field(default="", metadata=IGNORED)
+    # In the order in which changes are made: a node is started with its name and what it needs.
+    successor: str = field(default="", metadata=IN_PLACE)
+    name: str = field(metadata=IN_PLACE)
     networks: Mapping[str, str] = field(metadata=IN_PLACE)
     cpus: int | None = field(metadata=IN_PLACE)
     memory: int | None = field(metadata=IN_PLACE)
     made: bool = field(default=True, metadata=IN_PLACE)
     power: Power = field(metadata=IN_PLACE)
+    aside: str = field(default="", metadata=IN_PLACE)
+    half: str = field(default="", metadata=IGNORED)
     tmp_size: str = field(metadata=REPLACE)
     mounts: tuple[Mount, ...] = field(metadata=REPLACE)
     security_opt: tuple[str, ...] = field(metadata=REPLACE)
@@ -69,7 +84,7 @@ class Node(EngineObject):
     stated: Mapping[str, str] = field(factory=dict, metadata=IGNORED)
     boot: FirstBoot | None = field(default=None, metadata=IGNORED)
     after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
-    image_id: str = field(default="", metadata=IGNORED)
+    max_unavailable: int = field(default=1, metadata=IGNORED)
 
     @property
     def finished(self) -> bool:
@@ -80,6 +95,16 @@ class Node(EngineObject):
     def cluster(self) -> Address:
         """The cluster's address."""
         return Address((self.labels[labels.REALM], self.labels[labels.CLUSTER]))
+
+    @property
+    def starts_early(self) -> bool:
+        """Whether it must run before its daemons can: where addresses are not fixed, its name means nothing until then.
+
+        slurmctld holds still for the name of every node that it is told of (10 s, Slurm 26.05). Controllers are waited for
+        by nobody, and must find their files at their start.
+        """
+        own = names.network(self.cluster.realm, self.cluster.cluster)
+        return self.networks.get(own) == "" and self.labels.get(labels.ROLE) != "controller"
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -94,3 +119,38 @@ class Node(EngineObject):
         return frozenset(
             {self.cluster / "network", mesh / "network", mesh / "dns", mesh / "relay", *volumes, *self.after}
         )
+
+    @property
+    def earlier(self) -> frozenset[Address]:
+        """What Slurm wants to be newer than this, or as new (Slurm, Upgrade Guide): slurmdbd, then slurmctld, then the rest."""
+        return frozenset(self.cluster / "node" / short for short in _EARLIER.get(self.short, _CONTROLLERS))
+
+    def lane(self, before: Resource) -> tuple[str, int] | None:
+        """Return its worker group, and how many of that may be away at once. One that was never started is not missed."""
+        if names.worker_index(self.short) is None or self.manner(before) == "anew":
+            return None
+        return f"{self.cluster} {self.labels.get(labels.GROUP, '')}", self.max_unavailable
+
+    def manner(self, before: Resource) -> str:
+        """`worker` when jobs may run on it, `upgrade` when a newer Slurm will read and write what an older one left.
+
+        `anew` when what is there was never started.
+        """
+        assert isinstance(before, Node)
+        if not before.made:
+            return "anew"
+        if not (labels.is_managed(self.labels) and labels.is_managed(before.labels)):
+            return "plain"
+        if names.worker_index(self.short) is not None:
+            return "worker"
+        keeps = self.short in (names.DB, names.CONTROLLER)
+        return "upgrade" if keeps and is_upgrade(before.slurm_version, self.slurm_version) else "plain"
+
+
+_CONTROLLERS = (names.CONTROLLER, names.BACKUP)
+_EARLIER: Mapping[str, tuple[str, ...]] = {
+    names.DB: (),
+    names.CONTROLLER: (names.DB,),
+    names.BACKUP: (names.CONTROLLER,),
+}
+"""What is replaced before a node; before any other the controllers are."""

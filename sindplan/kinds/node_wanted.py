@@ -1,6 +1,7 @@
 """What a node should be: image and limits, networks, mounts, labels, privileges, and what its first boot must find.
 
-Layout, mounts and options are sind's (v0.11), with a state volume always and a volume for the database.
+Layout, mounts and options are sind's (v0.11), with a state volume always and a volume for the database. Nodes that sind itself
+made keep to sind's table.
 """
 
 from collections.abc import Iterator
@@ -38,13 +39,14 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
     marks = {**labels.node(cluster.realm, cluster.name, node.short), **_given(cluster, node)}
     return Node(
         name=names.container(cluster.realm, cluster.name, node.short),
+        short=node.short,
         image=node.image,
         power="running",
         cpus=node.cpus if cluster.limits else None,
         memory=node.memory if cluster.limits else None,
         tmp_size=node.tmp_size,
         networks={
-            names.network(cluster.realm, cluster.name): node.address,
+            names.network(cluster.realm, cluster.name): "" if cluster.by_name else node.address,
             names.mesh_network(cluster.realm): "",
         },
         mounts=node_mounts(cluster, node),
@@ -54,12 +56,19 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         devices=tuple(sorted(map(device, node.devices))),
         labels=labels.said(marks, labels.COMPARED),
         stated={labels.USERS: cluster.people.users_label(), labels.GROUPS: cluster.people.groups_label()},
-        hosts=tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES),
+        hosts=(
+            ()
+            if cluster.by_name
+            else tuple(f"{short}:{network.address(cluster.subnet, short)}" for short in names.FIXED_NODES)
+        ),
         declared_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version if cluster.managed else "",
         units=units_of(cluster, node),
         boot=_first_boot(cluster, node),
         after=_starts_after(cluster, node),
+        demanded=node.demanded,
+        image_id=node.image_id,
+        max_unavailable=node.max_unavailable,
     )
 
 
@@ -98,6 +107,7 @@ def _first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
         first=first,
         controls=node.role == "controller",
         munge=identity != "client_ids",
+        holds_key=first and not cluster.by_name and identity != "client_ids",
         owners={user: node.facts.owner(user) for user in ("slurm", "munge", "mysql", "slurmrestd")},
         people=cluster.people if node.knows_users else People(),
         homes=cluster.people if first else People(),
@@ -134,6 +144,7 @@ def node_mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
     storage = cluster.declared.storage
     controls = node.role == "controller"
     first = node.short == names.CONTROLLER
+    has_pair = cluster.declared.controller.backup
 
     def volume(kind: str, target: str, *, read_only: bool = False) -> Mount:
         return Mount(
@@ -146,16 +157,19 @@ def node_mounts(cluster: ClusterLayout, node: NodeLayout) -> tuple[Mount, ...]:
     # In sind's order; what only some nodes or clusters have comes with its condition.
     table: tuple[tuple[bool, Mount], ...] = (
         (True, volume("config", CONFIG, read_only=not controls)),
-        # The key is written through the first controller.
-        (cluster.declared.identity != "client_ids", volume("munge", "/etc/munge", read_only=not first)),
+        # The key is written through the first controller; with sind, nodes can only read it.
+        (
+            cluster.declared.identity != "client_ids",
+            volume("munge", "/etc/munge", read_only=not first or cluster.by_name),
+        ),
         (storage.host_path is None, volume("data", storage.mount_path)),
         (
             storage.host_path is not None,
             Mount(target=storage.mount_path, kind="bind", source=storage.host_path or ""),
         ),
-        (controls, volume("state", STATE)),
+        (controls and (has_pair or not node.bare), volume("state", STATE)),
         (bool(cluster.people.users), volume("home", "/home")),
-        (node.role == "db" and node.managed, volume("db", node.facts.db_dir or MARIADB_FOLDER)),
+        (node.role == "db" and node.managed and not node.bare, volume("db", node.facts.db_dir or MARIADB_FOLDER)),
         (
             cluster.cvmfs == "volume",
             Mount(target=CVMFS, kind="volume", source="cvmfs", driver="cvmfs", read_only=True),

@@ -6,6 +6,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from sindplan.engine.records import Entry
+from sindplan.errors import SindplanError
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.named import by_node
@@ -24,19 +25,25 @@ RESOLVED_WITHIN = 10.0
 
 @frozen(kw_only=True)
 class Record(Resource):
-    """One DNS name and its address (or the address's symbol)."""
+    """One DNS name and its address (or the address's symbol).
+
+    Attributes:
+        node: The node whose address the engine chooses at each start; None where addresses are fixed.
+    """
 
     KIND: ClassVar[str] = "record"
 
     cluster: Address = field(metadata=IGNORED)
     name: str = field(metadata=IGNORED)
     target: str = field(metadata=IN_PLACE)
+    node: Address | None = field(default=None, metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
-        """The server, the relay that asks it, and the network whose subnet says the address."""
+        """The server, the relay that asks it, and the network whose subnet, or the node whose start, says the address."""
         mesh = Address((self.cluster.realm, MESH))
-        return frozenset({mesh / "dns", mesh / "relay", self.cluster / "network"})
+        node = {self.node} if self.node is not None else set()
+        return frozenset({mesh / "dns", mesh / "relay", self.cluster / "network", *node})
 
     @property
     def host(self) -> Address | None:
@@ -56,6 +63,8 @@ _WRITE = Step(
         After("dns.start", Where.NEEDED),
         After("relay.start", Where.NEEDED),
         After("network.create", Where.NEEDED),
+        After("node.start", Where.NEEDED),
+        After("node.connect", Where.NEEDED),
     ),
     batch=True,
 )
@@ -84,6 +93,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                     cluster=cluster.address,
                     name=names.fqdn(cluster.realm, cluster.name, node.short),
                     target=node.address,
+                    node=cluster.address / "node" / node.short if cluster.by_name else None,
                 ),
             )
 
@@ -98,16 +108,26 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
 def write(run: Run, action: Action) -> None:
     """Write the records of a cluster and wait until they are answered."""
     realm = action.scope.realm
-    subnet = run.known.subnets.get(action.scope, "")
     added = {
-        record.name: network.resolve(record.target, subnet)
-        for change in action.changes
-        if isinstance(record := change.after, Record)
+        record.name: _target(run, record) for change in action.changes if isinstance(record := change.after, Record)
     }
     _edit(run, realm, added, frozenset())
     relay = run.known.ids.get(Address((realm, MESH, "relay")))
     if relay is not None and not run.taking_back:
         run.slurm.wait_resolved(relay, added, RESOLVED_WITHIN)
+
+
+def _target(run: Run, record: Record) -> str:
+    if record.node is None:
+        return network.resolve(record.target, run.known.subnets.get(record.cluster, ""))
+    container = run.engine.inspect_container(run.id(record.node))
+    endpoint = container.endpoint(names.network(*record.cluster.parts)) if container else None
+    if endpoint is None or not endpoint.address:
+        raise SindplanError(
+            f"{record.node} has no address on its cluster's network: it stopped, or was taken off.",
+            "Apply again, which mends it.",
+        )
+    return endpoint.address
 
 
 def remove(run: Run, action: Action) -> None:

@@ -13,6 +13,7 @@ from sindplan.kinds import (
     mesh_network,
     network,
     node,
+    node_replacement,
     people,
     record,
     relay,
@@ -48,7 +49,9 @@ MODULES: tuple[ModuleType, ...] = (
 )
 
 KINDS: Mapping[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
-PERFORM: Mapping[str, Perform] = {step: perform for module in MODULES for step, perform in module.PERFORM.items()}
+PERFORM: Mapping[str, Perform] = {
+    step: perform for module in (*MODULES, node_replacement) for step, perform in module.PERFORM.items()
+}
 
 
 def desired(layout: Layout) -> State:

@@ -21,6 +21,8 @@ class Known:
 
     Attributes:
         ids: Docker ids by address.
+        successors: Docker ids of containers that are to take the place of others, by address.
+        aside: Docker ids of containers whose successors take their places, by address.
         subnets: Subnets by cluster (or mesh) address.
         dns: Address of the DNS server by realm.
         relay_keys: Public key of the relay by realm, one line.
@@ -28,6 +30,8 @@ class Known:
     """
 
     ids: dict[Address, str] = Factory(dict)
+    successors: dict[Address, str] = Factory(dict)
+    aside: dict[Address, str] = Factory(dict)
     subnets: dict[Address, str] = Factory(dict)
     dns: dict[str, str] = Factory(dict)
     relay_keys: dict[str, str] = Factory(dict)

@@ -1,67 +1,69 @@
-"""Daemons that must run on a node: systemd units, and what slurmctld has read of its configuration."""
+"""Daemons that must run on a node: systemd units, what they have read of their configuration, and what they read only once."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
-
-from attrs import field, frozen
 
 from sindplan.engine.records import Entry
-from sindplan.kinds import config, roles
+from sindplan.kinds import config, restarting
 from sindplan.kinds.controllers import with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.run import Run
+from sindplan.kinds.service_resource import OWED, STALE, Service
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import IGNORED, IN_PLACE, Resource
+from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action
+from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, slurm_files
 from sindplan.slurm.masking import masked
 
-STALE = "not read yet"
-"""Stands for the configuration of a daemon that has not been told of the last change."""
 _READERS = {(names.CONTROLLER, "slurmctld"): "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
 """Daemons that are told of changed files, by node: a backup hears it from the controller in control."""
+_READ_FILES = (
+    # Daemons are restarted for a new key: one that is down then cannot be told.
+    After("key.write", Where.CLUSTER),
+    # Files are written, and marks taken away, through a controller that may be made anew.
+    After("node.create", Where.CLUSTER),
+    After("file.write", Where.CLUSTER),
+    After("file.remove", Where.CLUSTER),
+    After("slurm.drain", Where.CLUSTER),
+    After("service.start", Where.SAME),
+    # Told of a database that does not answer, it does not come back in time.
+    After("node.start", Where.NEEDED),
+    After("service.start", Where.NEEDED),
+)
 
-
-@frozen(kw_only=True)
-class Service(Resource):
-    """A daemon on a node.
-
-    Attributes:
-        config: Digest of the files that slurmctld or slurmdbd reads; empty for other daemons.
-        after: Daemons of other nodes that must run first.
-    """
-
-    KIND: ClassVar[str] = "service"
-
-    node: Address = field(metadata=IGNORED)
-    unit: str = field(metadata=IGNORED)
-    active: bool = field(metadata=IN_PLACE)
-    config: str = field(default="", metadata=IN_PLACE)
-    after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
-
-    @property
-    def needs(self) -> frozenset[Address]:
-        """The node, and the daemons without which this one does not start."""
-        name = self.unit.removesuffix(".service")
-        same = {self.node.scope / "service" / self.node.name / other for other in roles.NEEDS.get(name, ())}
-        return frozenset({self.node, *same, *self.after})
-
-    @property
-    def host(self) -> Address | None:
-        """The node, whose boot starts its daemons."""
-        return self.node
-
+_OWE = Step(
+    "service.owe",
+    "noting what must be restarted",
+    after=(
+        After("node.create", Where.CLUSTER),
+        After("file.try", Where.CLUSTER),
+        After("slurm.drain", Where.CLUSTER),
+    ),
+    batch=True,
+    first=True,
+)
+_SETTLE = Step(
+    "service.settle",
+    "waiting for what was restarted",
+    after=(
+        After("service.restart", Where.CLUSTER),
+        After("service.start", Where.CLUSTER),
+        After("node.start", Where.CLUSTER),
+    ),
+    batch=True,
+)
 
 KIND = Kind(
     name="service",
     resource=Service,
+    comes_with_host=True,
     update={
         "active": (
             Step(
@@ -76,27 +78,26 @@ KIND = Kind(
                     # A slurmctld that reads files without a worker forgets its jobs.
                     After("slurm.drain", Where.CLUSTER),
                 ),
+                covers=frozenset({"service.restart"}),
             ),
             JOIN,
         ),
-        "config": (
+        "config": (Step("service.reconfigure", "reconfiguring", after=_READ_FILES),),
+        "read_at_start": (
+            _OWE,
             Step(
-                "service.reconfigure",
-                "reconfiguring",
+                "service.restart",
+                "restarting",
+                # slurmdbd first (which is always restarted), then slurmctld, then who talks to it.
                 after=(
-                    # Daemons are restarted for a new key: one that is down then cannot be told.
-                    After("key.write", Where.CLUSTER),
-                    # Files are written, and marks taken away, through a controller that may be made anew.
-                    After("node.create", Where.CLUSTER),
-                    After("file.write", Where.CLUSTER),
-                    After("file.remove", Where.CLUSTER),
-                    After("slurm.drain", Where.CLUSTER),
-                    After("service.start", Where.SAME),
-                    # Told of a database that does not answer, it does not come back in time.
-                    After("node.start", Where.NEEDED),
-                    After("service.start", Where.NEEDED),
+                    *_READ_FILES,
+                    After("service.reconfigure", Where.NEEDED),
+                    After("service.restart", Where.NEEDED),
                 ),
+                # One that starts reads everything.
+                covers=frozenset({"service.reconfigure"}),
             ),
+            _SETTLE,
         ),
     },
 )
@@ -110,6 +111,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             reader: _digest({path: masked(file.content) for path, file in files.items() if file.reader == reader})
             for reader in config.MARKS
         }
+        once = _once({path: masked(file.content) for path, file in files.items()})
         for node in cluster.nodes:
             for unit in units_of(cluster, node):
                 name = unit.removesuffix(".service")
@@ -121,17 +123,26 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                         unit=unit,
                         active=True,
                         config=digests[reader] if reader else "",
+                        read_at_start=once.get(name, {}) if node.short != names.BACKUP else {},
                         after=_after(cluster.address, node.short, name, has_db=cluster.managed_role("db")),
                     ),
                 )
 
 
+def _once(texts: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    """Return what each daemon reads only at its start."""
+    return {daemon: read_at_start(texts, daemon) for daemon in config.RESTART_MARKS}
+
+
 def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozenset[Address]:
-    """Return the daemons of other nodes before which slurmctld is not started."""
+    """Return the daemons of other nodes before which one is not started: who talks comes after who listens."""
+    first = cluster / "service" / names.CONTROLLER / "slurmctld"
+    if name in config.RESTART_MARKS and name != "slurmctld":
+        return frozenset({first})
     if name != "slurmctld":
         return frozenset()
     if short == names.BACKUP:
-        return frozenset({cluster / "service" / names.CONTROLLER / "slurmctld"})
+        return frozenset({first})
     # It gives up when it has to know accounts and slurmdbd does not answer.
     return frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
 
@@ -139,6 +150,7 @@ def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozense
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the daemons of the nodes that could be asked."""
     for cluster in evidence.clusters:
+        once = _once(_own_texts(cluster))
         for short, services in cluster.services.items():
             for name, active in services.items():
                 reader = _READERS.get((short, name))
@@ -149,23 +161,38 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                         unit=f"{name}.service",
                         active=active,
                         config=_read_by(cluster, reader) if reader else "",
+                        read_at_start=_read_once(cluster, once, short, name),
+                        after=_after(cluster.address, short, name, has_db="slurmdbd" in cluster.services.get("db", {})),
                     ),
                 )
+
+
+def _read_once(
+    cluster: ClusterEvidence, once: Mapping[str, Mapping[str, str]], short: str, name: str
+) -> Mapping[str, str]:
+    if short == names.BACKUP or name not in config.RESTART_MARKS:
+        return {}
+    return OWED if config.RESTART_MARKS[name] in (cluster.files or {}) else once[name]
+
+
+def _own_texts(cluster: ClusterEvidence) -> Mapping[str, str]:
+    """Return what the files say that sindplan put there.
+
+    What the user put there besides is no part of what sindplan tells daemons of; before the first record there is nothing.
+    """
+    present = config.present(cluster)
+    own = {content.removeprefix("file/") for content in cluster.contents if content.startswith("file/")}
+    return {
+        path: masked(entry.content.decode("utf-8", "backslashreplace"))
+        for path, entry in present.items()
+        if path in (own if cluster.records else present)
+    }
 
 
 def _read_by(cluster: ClusterEvidence, reader: str) -> str:
     if config.MARKS[reader] in (cluster.files or {}):
         return STALE
-    present = config.present(cluster)
-    # What the user put there besides is no part of what sindplan tells daemons of; before the first record there is nothing.
-    own = {content.removeprefix("file/") for content in cluster.contents if content.startswith("file/")}
-    return _digest(
-        {
-            path: masked(entry.content.decode("utf-8", "backslashreplace"))
-            for path, entry in present.items()
-            if config.reader_of(path) == reader and path in (own if cluster.records else present)
-        }
-    )
+    return _digest({path: text for path, text in _own_texts(cluster).items() if config.reader_of(path) == reader})
 
 
 def _digest(files: Mapping[str, str]) -> str:
@@ -215,4 +242,4 @@ def reconfigure(run: Run, action: Action) -> None:
         run.slurm.remove_files(volume, [mark])
 
 
-PERFORM = {"service.start": start, "service.reconfigure": reconfigure}
+PERFORM = {"service.start": start, "service.reconfigure": reconfigure, **restarting.PERFORM}

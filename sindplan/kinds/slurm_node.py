@@ -62,7 +62,13 @@ KIND = Kind(
             Step(
                 "slurm.resume",
                 "resuming",
-                after=(After("node.join", Where.CLUSTER), After("service.start", Where.CLUSTER)),
+                after=(
+                    After("node.join", Where.CLUSTER),
+                    After("service.start", Where.CLUSTER),
+                    # It is down for the very reason that its slurmd has not been restarted yet.
+                    After("service.restart", Where.CLUSTER),
+                    After("service.settle", Where.CLUSTER),
+                ),
             ),
         )
     },
@@ -70,8 +76,13 @@ KIND = Kind(
         Step(
             "slurm.drain",
             "draining",
-            # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
-            after=(After("node.create", Where.CLUSTER), After("key.write", Where.CLUSTER)),
+            after=(
+                After("node.create", Where.CLUSTER),
+                # Nobody is drained for a configuration that slurmctld would refuse.
+                After("file.try", Where.CLUSTER),
+                # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
+                After("key.write", Where.CLUSTER),
+            ),
         ),
     ),
 )
@@ -116,39 +127,48 @@ def drain(run: Run, action: Action) -> None:
     (change,) = action.changes
     record = change.before
     assert isinstance(record, SlurmNode)
-    controller = answering(run, record.cluster)
+    drained(run, record.cluster, record.name)
+
+
+def drained(run: Run, cluster: Address, short: str, *, stays: bool = False) -> None:
+    """Drain a worker and wait until its jobs are done.
+
+    Args:
+        stays: Whether it comes back: jobs that wait for it by name may go on waiting then.
+    """
+    controller = answering(run, cluster)
     view = run.slurm.view(controller) if controller is not None else None
     if controller is None or view is None:
         if run.taking_back:
             # What this run made never became part of a cluster that answers.
             return
         raise SindplanError(
-            f"slurmctld of {record.cluster} does not answer, so nobody can say whether {record.name} is busy.",
+            f"slurmctld of {cluster} does not answer, so nobody can say whether {short} is busy.",
             "Mend the controller first (sindplan plan shows what it needs), then take workers away.",
         )
-    if record.name not in view.nodes:
+    if short not in view.nodes:
         return
-    waiting = view.nodes[record.name].waiting
-    if waiting and not run.taking_back:
+    waiting = view.nodes[short].waiting
+    if waiting and not stays and not run.taking_back:
         raise SindplanError(
-            f"The pending jobs {', '.join(waiting)} ask for {record.name} by name and would fail with it; it stays.",
+            f"The pending jobs {', '.join(waiting)} ask for {short} by name and would fail with it; it stays.",
             "Let them run, cancel them (scancel), or have them ask for something else (scontrol update).",
         )
     try:
-        run.slurm.drain(controller, [record.name], DRAIN_REASON)
+        run.slurm.drain(controller, [short], DRAIN_REASON)
     except NodeFailed:
         again = run.slurm.view(controller)
-        if again is None or record.name in again.nodes:
+        if again is None or short in again.nodes:
             raise
         # The reconfigure of an apply that was killed has just taken it out.
         return
-    timeout = run.drain_timeouts.get(record.cluster / "node" / record.name, DRAIN_TIMEOUT)
-    left = _wait_empty(run, controller, record.name, timeout)
+    timeout = run.drain_timeouts.get(cluster / "node" / short, DRAIN_TIMEOUT)
+    left = _wait_empty(run, controller, short, timeout)
     if left:
-        run.slurm.resume(controller, [record.name])
+        run.slurm.resume(controller, [short])
         when = "at the interruption" if run.stop.is_set() else f"after {spell_duration(timeout)}"
         raise SindplanError(
-            f"{record.name} still runs the jobs {', '.join(left)} {when}; it stays.",
+            f"{short} still runs the jobs {', '.join(left)} {when}; it stays.",
             "Wait for the jobs or cancel them (scancel), or give the group a longer drain_timeout.",
         )
 

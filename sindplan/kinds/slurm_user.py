@@ -12,6 +12,7 @@ from sindplan.kinds.account import (
     WHEN_SERVED,
     controller_for,
     database_of,
+    inside_node,
     last_applied,
     nodes_of_accounting,
     tables,
@@ -35,6 +36,7 @@ class SlurmUser(Resource):
         default_account: Where jobs go that name no account.
         accounts, coordinator: Sorted.
         admin_level: `operator`, `admin`, or empty.
+        on: What the database lies on when that is no volume.
     """
 
     KIND: ClassVar[str] = "slurm-user"
@@ -46,6 +48,7 @@ class SlurmUser(Resource):
     default_account: str = field(metadata=IN_PLACE)
     coordinator: tuple[str, ...] = field(default=(), metadata=IN_PLACE)
     admin_level: str = field(default="", metadata=IN_PLACE)
+    on: Address | None = field(default=None, metadata=IGNORED)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -55,8 +58,8 @@ class SlurmUser(Resource):
 
     @property
     def host(self) -> Address | None:
-        """The volume with the database: when it goes, so does everything in it."""
-        return database_of(self.cluster)
+        """What the database lies on: when it goes, so does everything in it."""
+        return database_of(self.cluster) if self.on is None else self.on
 
     def said_by(self, wanted: Resource | None, recorded: Resource | None) -> "SlurmUser":
         """Return it without what neither the declaration nor the last apply has a word for.
@@ -134,6 +137,7 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                         default_account=user.default_account,
                         coordinator=user.coordinator,
                         admin_level=user.admin_level,
+                        on=inside_node(cluster),
                     ),
                 )
 

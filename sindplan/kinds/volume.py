@@ -9,6 +9,7 @@ from sindplan.engine.records import Volume as SeenVolume
 from sindplan.errors import Conflict, NotFound, SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.node_wanted import node_mounts
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -71,10 +72,13 @@ def _kinds(cluster: ClusterLayout) -> Iterator[str]:
         yield "munge"
     if cluster.declared.storage.host_path is None:
         yield "data"
-    yield "state"
+    # Nodes that sind made need not mount these.
+    mounted = {mount.source for node in cluster.nodes for mount in node_mounts(cluster, node)}
+    if names.volume(cluster.realm, cluster.name, "state") in mounted:
+        yield "state"
     if cluster.people.users:
         yield "home"
-    if cluster.managed_role("db"):
+    if names.volume(cluster.realm, cluster.name, "db") in mounted:
         yield "db"
 
 

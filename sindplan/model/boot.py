@@ -1,5 +1,7 @@
 """The boot script of a node: what runs before systemd does."""
 
+from collections.abc import Sequence
+
 BOOTING = "sindplan: booting"
 """The line that a node prints when its cgroup tree is ready and systemd takes over."""
 
@@ -11,3 +13,8 @@ for controller in $(cat cgroup.controllers); do echo "+$controller" > cgroup.sub
 echo '{BOOTING}'
 exec /sbin/init
 """
+
+
+def prints(command: Sequence[str] | None) -> bool:
+    """Say whether a container with this command prints the line; nodes that sind made do not."""
+    return any(BOOTING in word for word in command or ())

@@ -117,9 +117,7 @@ class WorkerGroup(NodeOptions):
     on_timeout: OnTimeout | None = field(
         default=None, metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
     )
-    max_unavailable: int | None = field(
-        default=None, metadata=about("Workers replaced at the same time.", later="rolling replacement")
-    )
+    max_unavailable: int | None = field(default=None, metadata=about("How many workers are replaced at the same time."))
 
 
 @frozen(kw_only=True)
@@ -202,10 +200,14 @@ class Cluster:
     storage: Storage = field(factory=Storage, metadata=about("The data folder."))
     prevent_destroy: bool = field(default=False, metadata=about("Refuse every plan that would destroy the cluster."))
     managed: bool = field(default=True, metadata=about("Whether Slurm is set up."))
-    pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
-    follow_tag: bool = field(
-        default=False, metadata=about("Replace nodes when a tag moves.", later="rolling replacement")
+    adopt: bool = field(
+        default=False,
+        metadata=about(
+            "Take over a cluster of this name that sind made, as `sindplan import` writes it; without effect once it is ours."
+        ),
     )
+    pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
+    follow_tag: bool = field(default=False, metadata=about("Replace nodes when their image's tag means another image."))
     power: Power = field(default="on", metadata=about("Whether the cluster runs.", later="power"))
     drain_timeout: Seconds = field(
         default=DRAIN_TIMEOUT, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
@@ -214,7 +216,7 @@ class Cluster:
         default="fail", metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
     )
     max_unavailable: int = field(
-        default=1, metadata=about("Workers replaced at the same time.", later="rolling replacement")
+        default=1, metadata=about("How many workers of a group are replaced at the same time.")
     )
     controller: Controller = field(factory=Controller, metadata=about("The controller."))
     submitter: Submitter | None = field(default=None, metadata=about("The login node; none unless set."))

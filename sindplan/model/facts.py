@@ -79,8 +79,8 @@ class Member:
     """A worker that exists.
 
     Attributes:
-        group: Its worker group by label; empty for one that sindplan did not make.
-        ours: Whether it carries the cluster's owner label.
+        group: Its worker group, by label or by the record; empty for one that another tool made and that was not taken over.
+        ours: Whether it carries the cluster's owner label, or was taken over by the record.
         busy: Whether jobs run on it or wait for it by name; True when that cannot be read.
         line: Its line in sind-nodes.conf; empty when there is none.
     """
@@ -97,20 +97,33 @@ class ClusterFacts:
 
     Attributes:
         owners: The `sindplan.owner` labels found on it; an empty one stands for what another tool made.
+        recorded: Whether it has a record.
+        by_name: Whether another tool made its network: there are no fixed addresses on it, and nodes go by their names.
+        foreign: Nodes that another tool made, by short name; without those that were never started, which are made anew.
+        bare: Nodes whose data no volume holds, by short name: sind gives one to the state only where there is a backup, and
+            none to the database.
+        addresses: Present addresses of nodes that run, by short name.
         subnet: Subnet of its network; empty while there is none.
         members: Its workers by short name.
-        host_keys: Public SSH host keys by short name.
+        host_keys: Public SSH host keys by short name; empty for one that cannot be had.
         people: Ids of its users and groups.
         images: What is known of the images that its nodes were made from, by short name.
+        references: What those images were called, by short name.
         cvmfs: How its nodes have CVMFS: `volume`, `hostPath` or not at all.
     """
 
     owners: frozenset[str] = frozenset()
+    recorded: bool = False
+    by_name: bool = False
+    foreign: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
+    addresses: Mapping[str, str] = field(factory=dict)
     subnet: str = ""
     members: Mapping[str, Member] = field(factory=dict)
     host_keys: Mapping[str, str] = field(factory=dict)
     people: Ids = field(factory=Ids)
     images: Mapping[str, ImageFacts] = field(factory=dict)
+    references: Mapping[str, str] = field(factory=dict)
     cvmfs: str = ""
 
 

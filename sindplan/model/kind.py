@@ -1,6 +1,6 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 
 from attrs import field, frozen
@@ -18,6 +18,10 @@ class Operation(Enum):
     DELETE = "delete"
 
 
+MAKING = frozenset({Operation.CREATE, Operation.REPLACE})
+"""Operations that make something new."""
+
+
 class Phase(IntEnum):
     """When a step is due within its cluster. Only the first phase can be taken back."""
 
@@ -32,6 +36,7 @@ class Where(Enum):
     SAME = "the same resource"
     NEEDED = "what the resource needs"
     NEEDING = "what needs the resource"
+    EARLIER = "what is replaced before the resource"
     CLUSTER = "every resource of the same cluster"
 
 
@@ -41,6 +46,10 @@ class After:
 
     step: str
     where: Where
+
+
+def _always(_: Resource) -> bool:
+    return True
 
 
 @frozen
@@ -53,6 +62,11 @@ class Step:
         phase: When it is due.
         after: What it waits for.
         batch: Whether all resources of a cluster take this step in one action.
+        final: Whether nothing that the cluster's actions did can be taken back once this one has begun.
+        first: Whether a resource takes it before its other steps, whatever fields they are for.
+        covers: Names of steps that are not taken where a resource takes this one: it does what they would do.
+        applies: Says of which resources it is taken at all.
+        later_only: Whether it is left out where what carries the resource is made in the same plan.
     """
 
     name: str
@@ -60,6 +74,11 @@ class Step:
     phase: Phase = Phase.BUILD
     after: tuple[After, ...] = ()
     batch: bool = False
+    final: bool = False
+    first: bool = False
+    covers: frozenset[str] = frozenset()
+    applies: Callable[[Resource], bool] = _always
+    later_only: bool = False
 
 
 @frozen(kw_only=True)
@@ -70,14 +89,16 @@ class Kind:
         name: The word in the address.
         resource: Its class.
         create, delete: Steps in order.
-        comes_with_host: Whether a host that is made brings it along, so that nothing is done for it then.
+        comes_with_host: Whether a host that is made, or made anew, brings it along, so that nothing is done for it then.
         update: Steps per changed field; fields with the same step take it once.
+        replace: Steps per manner of replacing (see `Resource.manner`); without any it cannot be replaced.
     """
 
     name: str
     resource: type[Resource]
     create: tuple[Step, ...] = ()
     update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
+    replace: Mapping[str, tuple[Step, ...]] = field(factory=dict)
     delete: tuple[Step, ...] = ()
     comes_with_host: bool = False
 

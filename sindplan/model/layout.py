@@ -3,18 +3,18 @@
 Pure. What it needs to know of the world comes in as facts; everything after it (files, labels, resources) only reads it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from attrs import field, frozen
 
 from sindplan.model import declaration as said
 from sindplan.model import names, network
-from sindplan.model.address import MESH, Address, natural
+from sindplan.model.address import MESH, Address, below_any, natural
 from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
 from sindplan.model.people import Ids, People, people
-from sindplan.model.workers import assign_workers
+from sindplan.model.workers import assign_workers, taken_over
 
 COREDNS = "coredns/coredns:1.14.7"
 """What sind runs as DNS server where nothing else is said (sind v0.11)."""
@@ -33,6 +33,11 @@ class NodeLayout:
         managed: Whether sindplan runs Slurm on it.
         knows_users: Whether the cluster's users and groups exist on it.
         worker: What is said of its worker group; None for other roles.
+        demanded: Why it is to be replaced though nothing of it differs; empty without such a demand.
+        image_id: What its image must be, where a tag is followed or a replacement is demanded; empty where any will do.
+        max_unavailable: How many of its group may be replaced at once.
+        foreign: Whether another tool made its container, which stays.
+        bare: Whether its container holds its data, and no volume does.
     """
 
     short: str
@@ -50,6 +55,11 @@ class NodeLayout:
     devices: tuple[str, ...] = ()
     security_opt: tuple[str, ...] = ()
     worker: WorkerGroup | None = None
+    demanded: str = ""
+    image_id: str = ""
+    max_unavailable: int = 1
+    foreign: bool = False
+    bare: bool = False
 
     @property
     def role(self) -> str:
@@ -63,6 +73,7 @@ class ClusterLayout:
 
     Attributes:
         managed: Whether sindplan runs Slurm in it at all.
+        by_name: Whether its nodes go by their names alone: another tool made its network, and no address there is fixed.
         guests: Workers that another tool added to it and that stay.
         host_keys: Public SSH host keys that exist, by short name.
         limits, cgroups: What the engine can give nodes (see Facts).
@@ -82,6 +93,7 @@ class ClusterLayout:
     limits: bool
     cgroups: bool
     managed: bool = True
+    by_name: bool = False
     people: People = field(factory=People)
     ids: Ids = field(factory=Ids)
     cvmfs: str = ""
@@ -145,10 +157,14 @@ class Layout:
     meshes: tuple[MeshLayout, ...]
 
 
-def lay_out(declaration: Declaration, facts: Facts) -> Layout:
-    """Decide everything that a declaration leaves open."""
+def lay_out(declaration: Declaration, facts: Facts, replace: Collection[Address] = ()) -> Layout:
+    """Decide everything that a declaration leaves open.
+
+    Args:
+        replace: Addresses (or prefixes) of nodes that are to be replaced on demand.
+    """
     clusters = tuple(
-        _cluster(declaration.name, realm, name, cluster, facts)
+        _cluster(declaration.name, realm, name, cluster, facts, replace)
         for realm, spec in sorted(declaration.realms.items(), key=lambda item: natural(item[0]))
         for name, cluster in sorted(spec.clusters.items(), key=lambda item: natural(item[0]))
     )
@@ -187,7 +203,9 @@ def _first(*values: T | None) -> T:
     return next(value for value in values if value is not None)
 
 
-def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) -> ClusterLayout:
+def _cluster(
+    owner: str, realm: str, name: str, cluster: Cluster, facts: Facts, replace: Collection[Address]
+) -> ClusterLayout:
     seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
     subnet = seen.subnet or cluster.subnet or ""
     managed = is_managed(cluster)
@@ -195,18 +213,29 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
     def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
         image = _image(cluster, options)
         own = managed and getattr(options, "managed", None) is not False
+        demanded = short in seen.references and below_any(Address((realm, name, "node", short)), replace)
+        now = facts.images.get(image, ImageFacts())
+        asked = now.id if cluster.follow_tag or demanded else ""
+        worker = options if isinstance(options, WorkerGroup) else None
         return NodeLayout(
             short=short,
             group=group,
             image=image,
-            facts=seen.images.get(short) or facts.images.get(image, ImageFacts()),
+            facts=_made_from(seen, short, image, now, asked),
             cpus=_first(options.cpus, cluster.defaults.cpus, said.CPUS),
             memory=_first(options.memory, cluster.defaults.memory, said.MEMORY),
             tmp_size=_first(options.tmp_size, cluster.defaults.tmp_size, said.TMP_SIZE),
-            address=network.address(subnet, short),
+            address=(
+                seen.addresses.get(short) or network.symbol(short) if seen.by_name else network.address(subnet, short)
+            ),
+            foreign=short in seen.foreign,
+            bare=short in seen.bare,
             managed=own,
             knows_users=_knows_users(cluster, names.role_of(short), managed=own),
-            worker=options if isinstance(options, WorkerGroup) else None,
+            worker=worker,
+            demanded="on demand" if demanded else "",
+            image_id=asked,
+            max_unavailable=_first(worker.max_unavailable if worker else None, cluster.max_unavailable),
             **{privilege: _merged(cluster.defaults, options, privilege) for privilege in _PRIVILEGES},
         )
 
@@ -218,7 +247,9 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         (names.SUBMITTER, cluster.submitter),
     ]
     nodes = [node(short, "", options) for short, options in single if options is not None]
-    groups = assign_workers(cluster.workers, seen.members)
+    # Who belongs to a cluster that was taken over, its record says from then on.
+    members = taken_over(cluster.workers, seen.members) if cluster.adopt and not seen.recorded else seen.members
+    groups = assign_workers(cluster.workers, members)
     nodes += [node(names.worker(index), group, cluster.workers[group]) for index, group in sorted(groups.items())]
     return ClusterLayout(
         realm=realm,
@@ -229,18 +260,27 @@ def _cluster(owner: str, realm: str, name: str, cluster: Cluster, facts: Facts) 
         nodes=tuple(nodes),
         guests={
             short: member
-            for short, member in sorted(seen.members.items(), key=lambda item: natural(item[0]))
+            for short, member in sorted(members.items(), key=lambda item: natural(item[0]))
             if not member.ours and names.worker_index(short) not in groups
         },
         host_keys=seen.host_keys,
         limits=facts.limits,
         cgroups=facts.cgroups,
         managed=managed,
+        by_name=seen.by_name,
         people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
         ids=seen.people,
         # What its nodes have mounted stays what it is: another backend would mean other containers.
         cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )
+
+
+def _made_from(seen: ClusterFacts, short: str, image: str, now: ImageFacts, asked: str) -> ImageFacts:
+    """Return what is known of the image that a node is, or will be, made from: a tag that moved changes no running node."""
+    present = seen.images.get(short)
+    if present is None or seen.references.get(short) != image or asked not in ("", present.id):
+        return now
+    return present
 
 
 _PRIVILEGES = ("cap_add", "cap_drop", "devices", "security_opt")

@@ -66,6 +66,11 @@ def container(realm: str, cluster: str, short: str) -> str:
     return f"{realm}-{cluster}-{short}"
 
 
+def aside(container: str) -> str:
+    """Return the name that a container has while its successor takes its place and its name."""
+    return f"{container}-replaced"
+
+
 def network(realm: str, cluster: str) -> str:
     """Return the name of a cluster's network."""
     return f"{realm}-{cluster}-net"
@@ -79,6 +84,11 @@ def volume(realm: str, cluster: str, kind: str) -> str:
 def record(realm: str, cluster: str) -> str:
     """Return the name of the config-only network that holds a cluster's record."""
     return f"{realm}-{cluster}-record"
+
+
+def trial(realm: str, cluster: str) -> str:
+    """Return the name of the container and the network in which a new configuration of a cluster is tried."""
+    return f"{realm}-{cluster}-try"
 
 
 def mesh_network(realm: str) -> str:

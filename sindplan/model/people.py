@@ -73,6 +73,41 @@ def ids_of(users_label: str, groups_label: str) -> Ids:
     return Ids(users=_numbers(users_label), groups=_numbers(groups_label))
 
 
+def people_of(users_label: str, groups_label: str) -> People:
+    """Read users and groups out of the labels of a node; what makes no sense says nothing.
+
+    Users come in natural order, and so do groups, private ones first, as `people` has them.
+    """
+    uids, gids = _numbers(users_label), _numbers(groups_label)
+    primary = {
+        entry.split(":")[0]: entry.split(":")[2] for entry in users_label.split() if entry.count(":") == _OF_USER
+    }
+    members = {
+        entry.split(":")[0]: tuple(entry.split(":")[2].split("+"))
+        for entry in groups_label.split()
+        if entry.count(":") == _OF_GROUP
+    }
+    private = {name for name in uids if name in gids and primary.get(name) == str(gids[name])}
+    ordered = sorted(gids, key=lambda name: (name not in private, natural(name)))
+    return People(
+        users=tuple(
+            Person(
+                name=name,
+                uid=uids[name],
+                gid=int(primary.get(name) or uids[name]),
+                groups=tuple(sorted((group for group in members if name in members[group]), key=natural)),
+            )
+            for name in sorted(uids, key=natural)
+            if primary.get(name, "0").isdecimal()
+        ),
+        groups=tuple(Team(name=name, gid=gids[name], members=members.get(name, ())) for name in ordered),
+    )
+
+
+_OF_USER, _OF_GROUP = 2, 2
+"""Colons of an entry that says all."""
+
+
 def ids_in(text: str) -> Ids:
     """Read the ids in lines of sysusers.d(5), as sindplan writes them; what makes no sense says nothing."""
     entries: dict[str, list[str]] = {"u": [], "g": []}

@@ -65,6 +65,19 @@ class Resource:
         return None
 
     @property
+    def earlier(self) -> frozenset[Address]:
+        """Addresses that are replaced before this, where both are."""
+        return frozenset()
+
+    def lane(self, before: "Resource") -> tuple[str, int] | None:  # noqa: ARG002 - as with `manner`
+        """Return a name that it shares with its equals, and how many of those may be replaced at once; None for no limit."""
+        return None
+
+    def manner(self, before: "Resource") -> str:  # noqa: ARG002 - kinds that know several ask it
+        """Return the manner in which this takes the place of `before`: a key of its kind's `replace`."""
+        return ""
+
+    @property
     def scope(self) -> Address | None:
         """The cluster this is rolled back with, when it is not the one in its address."""
         return None

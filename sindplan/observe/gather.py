@@ -1,6 +1,5 @@
 """Gathering evidence: four calls for the whole engine, then a few for each cluster that is looked at, all at once."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,15 +17,16 @@ from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.controllers import HEARTBEAT, in_control
 from sindplan.kinds.dns import COREFILE
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
+from sindplan.kinds.host_key import HOST_KEY
 from sindplan.kinds.key import FILES
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
-from sindplan.kinds.roles import units
+from sindplan.kinds.units_said import units_said
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.inventory import Found, Inventory
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.files import CONFIG
-from sindplan.slurm.port import PROGRAMS, Slurm, SlurmView
+from sindplan.slurm.port import Slurm, SlurmView
 
 PARALLEL = 16
 """Calls in flight at once, as sind has it."""
@@ -125,6 +125,11 @@ class _Reader:
             for short, node in found.nodes.items()
             if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
         }
+        host_keys = {
+            short: self.threads.submit(self._host_key, node.id)
+            for short, node in found.nodes.items()
+            if node.state != "created" and not node.labels.get(labels.HOST_KEY)
+        }
         heartbeat = self.threads.submit(self._heartbeat, found.nodes) if names.BACKUP in found.nodes else None
 
         def finish(relays: Mapping[str, Container | None]) -> ClusterEvidence:
@@ -139,6 +144,8 @@ class _Reader:
                 network=found.network,
                 volumes=found.volumes,
                 nodes=seen,
+                aside={short: container.id for short, container in found.aside.items()},
+                halves={short: container.id for short, container in found.halves.items()},
                 records=found.records,
                 files=(
                     None
@@ -151,6 +158,7 @@ class _Reader:
                 view=view,
                 accounting=accounting,
                 in_control=heartbeat.result() if heartbeat else "",
+                host_keys={short: key for short, future in host_keys.items() if (key := future.result())},
                 relay_connected=relay is not None and relay.endpoint(network) is not None,
             )
 
@@ -178,6 +186,11 @@ class _Reader:
             return self.engine.get_files(node.id, FILES["munge"].path)
         except NotFound:
             return {}
+
+    def _host_key(self, node: str) -> str:
+        """Return a node's public host key as it lies there, without the comment; empty when there is none."""
+        kind, key, *_ = [*(self._text(node, f"{HOST_KEY}.pub") or "").split(), "", ""]
+        return f"{kind} {key}" if key else ""
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
@@ -211,17 +224,6 @@ class _Reader:
             # It stopped in between, or hangs: unknown, like a node that does not run.
             return {}
         return {unit.removesuffix(".service"): active for unit, active in found.items()}
-
-
-def units_said(marks: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the units that must run on a node, by its labels: what it was made for, or what its role asks for."""
-    try:
-        said = json.loads(marks.get(labels.SPEC) or "{}").get("units")
-    except (ValueError, AttributeError, RecursionError):
-        said = None
-    if isinstance(said, list) and all(isinstance(unit, str) and unit in PROGRAMS for unit in said):
-        return tuple(said)
-    return units(marks.get(labels.ROLE, "worker"), managed=labels.is_managed(marks), identity=labels.identity_of(marks))
 
 
 def _keys(

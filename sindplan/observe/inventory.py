@@ -11,6 +11,7 @@ from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import is_record
 from sindplan.model import names
 from sindplan.model.address import Address
+from sindplan.observe.places import Places, places
 
 T = TypeVar("T")
 VOLUME_KINDS = ("config", "munge", "data", "state", "home", "db")
@@ -21,6 +22,7 @@ class Found:
     """What the lists hold of one cluster.
 
     Attributes:
+        nodes, aside, halves: Containers by short name (see `Places`).
         strays: Containers that carry the cluster's labels and are none of its nodes: helpers that somebody left behind,
             or copies of a node made by hand.
     """
@@ -28,6 +30,8 @@ class Found:
     network: Network | None = None
     volumes: Mapping[str, Volume] = field(factory=dict)
     nodes: Mapping[str, ContainerSummary] = field(factory=dict)
+    aside: Mapping[str, ContainerSummary] = field(factory=dict)
+    halves: Mapping[str, ContainerSummary] = field(factory=dict)
     records: tuple[Network, ...] = ()
     strays: tuple[str, ...] = ()
 
@@ -55,16 +59,11 @@ class Inventory:
 
     def clusters(self) -> Mapping[Address, Found]:
         """Return every sind cluster on the engine, by what is left of it: even a single volume counts."""
-        nodes: dict[Address, dict[str, ContainerSummary]] = defaultdict(dict)
-        strays: dict[Address, list[str]] = defaultdict(list)
+        containers: dict[Address, list[ContainerSummary]] = defaultdict(list)
         for container in self.containers:
             if (address := _cluster(container.labels)) is not None:
-                short = container.name.removeprefix(names.container(address.realm, address.cluster, ""))
-                fits = container.name == names.container(address.realm, address.cluster, short) and _is_node(short)
-                if fits and container.labels.get(labels.ROLE) == names.role_of(short):
-                    nodes[address][short] = container
-                else:
-                    strays[address].append(container.name)
+                containers[address].append(container)
+        placed = {address: places(address, found) for address, found in containers.items()}
         networks = {
             address: network
             for network in self.networks
@@ -82,11 +81,14 @@ class Inventory:
             address: Found(
                 network=networks.get(address),
                 volumes=volumes.get(address, {}),
-                nodes=nodes.get(address, {}),
+                nodes=there.nodes,
+                aside=there.aside,
+                halves=there.halves,
                 records=records.get(address, ()),
-                strays=tuple(sorted(strays.get(address, ()))),
+                strays=tuple(there.strays),
             )
-            for address in sorted({*nodes, *strays, *networks, *volumes, *records})
+            for address in sorted({*placed, *networks, *volumes, *records})
+            for there in (placed.get(address, Places()),)
         }
 
     def _records(self) -> Mapping[Address, tuple[Network, ...]]:
@@ -132,10 +134,6 @@ class Inventory:
 def _cluster(found: Mapping[str, str]) -> Address | None:
     realm, cluster = found.get(labels.REALM, ""), found.get(labels.CLUSTER, "")
     return Address((realm, cluster)) if realm and cluster else None
-
-
-def _is_node(short: str) -> bool:
-    return short in names.FIXED_NODES or names.worker_index(short) is not None
 
 
 def _one(found: Iterable[T]) -> T | None:

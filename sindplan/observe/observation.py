@@ -5,9 +5,12 @@ from collections.abc import Collection, Mapping
 from attrs import field, frozen
 
 from sindplan.engine.port import Engine
+from sindplan.engine.records import Container
 from sindplan.kinds import labels
+from sindplan.kinds.cluster_record import members_of
 from sindplan.kinds.dns import dns_address
 from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence
+from sindplan.kinds.known_host import lines_of
 from sindplan.kinds.registry import seen
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -40,11 +43,14 @@ class Observation:
 
     def facts(self) -> Facts:
         """Return what a declaration must be expanded with."""
+        known_hosts = {mesh.realm: lines_of(mesh.known_hosts or "") for mesh in self.evidence.meshes}
         return Facts(
             engine=self.inventory.engine,
             images=self.images,
             clusters={
-                cluster.address: _cluster_facts(cluster, self.inventory, self.running)
+                cluster.address: _cluster_facts(
+                    cluster, self.inventory, self.running, known_hosts.get(cluster.realm, {})
+                )
                 for cluster in self.evidence.clusters
             },
             meshes={mesh.realm: _mesh_facts(mesh) for mesh in self.evidence.meshes},
@@ -120,20 +126,35 @@ def _known_of(image_id: str, marks: Mapping[str, str]) -> ImageFacts:
     return (image_facts(image_id, text) if text else None) or ImageFacts(id=image_id)
 
 
-def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mapping[str, ImageFacts]) -> ClusterFacts:
+def _cluster_facts(
+    cluster: ClusterEvidence,
+    inventory: Inventory,
+    images: Mapping[str, ImageFacts],
+    known_hosts: Mapping[str, str],
+) -> ClusterFacts:
     found = inventory.clusters()[cluster.address]
     entry = (cluster.files or {}).get(NODES_FILE)
     lines = node_lines(entry.content.decode("utf-8", "replace")) if entry else {}
     # All nodes of a cluster say the same of these.
     marks = next((node.labels for node in cluster.nodes.values()), {})
+    taken = members_of(cluster.contents)
     return ClusterFacts(
         owners=found.owners,
-        # One that is not pinned is made anew, and may get another.
-        subnet=cluster.network.subnet if cluster.network and cluster.network.ip_range else "",
+        recorded=bool(cluster.records),
+        by_name=cluster.by_name,
+        foreign=cluster.foreign,
+        bare=cluster.bare,
+        addresses={
+            short: endpoint.address
+            for short, container in cluster.nodes.items()
+            if (endpoint := container.endpoint(names.network(*cluster.address.parts))) is not None and endpoint.address
+        },
+        # One of ours that is not pinned is made anew, and may get another.
+        subnet=cluster.network.subnet if cluster.network and (cluster.network.ip_range or cluster.by_name) else "",
         members={
             short: Member(
-                group=container.labels.get(labels.GROUP, ""),
-                ours=bool(container.labels.get(labels.OWNER)),
+                group=container.labels.get(labels.GROUP) or taken.get(short, ""),
+                ours=bool(container.labels.get(labels.OWNER)) or short in taken,
                 busy=_busy(cluster, short),
                 line=lines.get(short, ""),
             )
@@ -148,13 +169,23 @@ def _cluster_facts(cluster: ClusterEvidence, inventory: Inventory, images: Mappi
             # One that was never started is made anew, from what the reference means now.
             if container.state != "created" and container.image_id in images
         },
+        references={
+            short: container.spec.image for short, container in cluster.nodes.items() if container.state != "created"
+        },
         host_keys={
             short: key
             for short, container in cluster.nodes.items()
             # One that was never started is made anew, with another key.
-            if container.state != "created" and (key := container.labels.get(labels.HOST_KEY, ""))
+            if container.state != "created"
+            and ((key := _host_key(cluster, container, known_hosts)) or short in cluster.foreign)
         },
     )
+
+
+def _host_key(cluster: ClusterEvidence, node: Container, known_hosts: Mapping[str, str]) -> str:
+    """Return a node's host key, as its label says, as it lies in it, or else as the relay knows it."""
+    said = node.labels.get(labels.HOST_KEY) or cluster.host_keys.get(node.spec.hostname)
+    return said or known_hosts.get(names.fqdn(cluster.realm, cluster.name, node.spec.hostname), "")
 
 
 def _ids(cluster: ClusterEvidence, marks: Mapping[str, str]) -> Ids:

@@ -6,7 +6,7 @@ from attrs import evolve
 
 from sindplan.kinds.config import File
 from sindplan.kinds.database import password_in
-from sindplan.kinds.service import STALE, Service
+from sindplan.kinds.service_resource import STALE, Service
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.hidden import Hidden

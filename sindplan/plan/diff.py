@@ -28,8 +28,12 @@ Reason = Callable[[Address, Operation], str]
 """Says why an address changes."""
 
 
-def changes(desired: State, observed: Observed, reason: Reason) -> tuple[Change, ...]:
-    """Return the changes that lead from what is observed to what is desired, by address."""
+def changes(desired: State, observed: Observed, reason: Reason, carried: Collection[str] = ()) -> tuple[Change, ...]:
+    """Return the changes that lead from what is observed to what is desired, by address.
+
+    Args:
+        carried: Kinds that come along with their host when it is made anew.
+    """
     found: dict[Address, Change] = {}
     for address in sorted({*desired, *observed.state}):
         before, after = observed.state.get(address), desired.get(address)
@@ -43,7 +47,7 @@ def changes(desired: State, observed: Observed, reason: Reason) -> tuple[Change,
                 fields=fields,
                 reason=reason(address, operation),
             )
-    return tuple(change for change in found.values() if not _implied(change, found, observed.unknown))
+    return tuple(change for change in found.values() if not _implied(change, found, observed.unknown, carried))
 
 
 def _compare(before: Resource | None, after: Resource | None) -> tuple[Operation | None, tuple[FieldChange, ...]]:
@@ -57,19 +61,23 @@ def _compare(before: Resource | None, after: Resource | None) -> tuple[Operation
     return (Operation.UPDATE if fields else None), fields
 
 
-def _implied(change: Change, found: Mapping[Address, Change], unknown: Collection[Address]) -> bool:
+def _implied(
+    change: Change, found: Mapping[Address, Change], unknown: Collection[Address], carried: Collection[str]
+) -> bool:
     """Say whether what happens to the host brings this change about without a word of its own.
 
-    A node that is started brings up its services; one that is stopped takes them down. They stay in the plan when the node
-    itself comes or goes, so that every resource that comes or goes is counted.
+    A node that is started, or replaced, brings up its services; one that is stopped takes them down. They stay in the plan when
+    the node itself comes or goes, so that every resource that comes or goes is counted.
     """
     host = change.resource.host
     carrier = found.get(host) if host is not None else None
+    if carrier is not None and carrier.operation is Operation.REPLACE and change.resource.KIND in carried:
+        return True
     if carrier is not None and carrier.operation is not Operation.UPDATE:
         return False
     if below_any(change.address, unknown):
         return True
-    if carrier is None or not any(field.name == "power" for field in carrier.fields):
+    if carrier is None or not any(field.name in ("power", "successor") for field in carrier.fields):
         return False
     # What goes while its host comes up does not go by itself.
     return change.operation is not Operation.DELETE or getattr(carrier.after, "power", "") != "running"

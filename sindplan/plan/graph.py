@@ -36,6 +36,8 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
         kind = kinds[change.resource.KIND]
         scope = scope_of(change.address, change.resource)
         for step in _steps(change, kind, by_address):
+            if not step.applies(change.resource):
+                continue
             name = f"{step.name} {scope if step.batch else change.address}"
             node = nodes.setdefault(name, _Draft(step=step, scope=scope))
             node.changes.append(change)
@@ -43,6 +45,7 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
             in_scope[step.name, scope].add(name)
             own[change.address].append(name)
     needing = _needing(changes)
+    _lanes(changes, own, nodes)
     for name, node in nodes.items():
         for after in node.step.after:
             # What a whole cluster says is the same for every change of it.
@@ -60,8 +63,10 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
     match change.operation:
         case Operation.CREATE:
             host = by_address.get(change.resource.host) if change.resource.host else None
-            brought = kind.comes_with_host and host is not None and host.operation is Operation.CREATE
-            return () if brought else kind.create
+            is_new = host is not None and host.operation is Operation.CREATE
+            if is_new:
+                return () if kind.comes_with_host else [step for step in kind.create if not step.later_only]
+            return kind.create
         case Operation.DELETE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             carried = host is not None and host.operation is Operation.DELETE
@@ -70,11 +75,32 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
             steps = [step for change_ in change.fields for step in kind.update[change_.name]]
             # Fields that share a step take it once, when the last of them asks for it.
             once = [*dict.fromkeys(reversed(steps))][::-1]
+            covered = {name for step in once for name in step.covers}
+            once = [step for step in once if step.name not in covered]
             # What a cluster does together comes after what each does for itself.
-            return sorted(once, key=lambda step: step.batch)
+            return sorted(once, key=lambda step: (not step.first, step.batch))
         case Operation.REPLACE:
-            # Shown, and blocked by the preflight: nothing is done for it.
-            return ()
+            before, after = change.before, change.after
+            assert before is not None, "what is replaced was there"
+            assert after is not None, "what is replaced comes again"
+            # What cannot be replaced is shown, and blocked by the preflight: nothing is done for it.
+            return kind.replace.get(after.manner(before), ())
+
+
+def _lanes(changes: Sequence[Change], own: Mapping[Address, list[str]], nodes: Mapping[str, _Draft]) -> None:
+    """Let what shares a lane be replaced in turns, so many at once as the lane has room for."""
+    lanes: dict[str, list[list[str]]] = defaultdict(list)
+    for change in changes:
+        if change.operation is not Operation.REPLACE or not own[change.address]:
+            continue
+        assert change.before is not None, "what is replaced was there"
+        lane = change.resource.lane(change.before)
+        if lane is not None:
+            name, width = lane
+            before = lanes[name]
+            if len(before) >= width:
+                nodes[own[change.address][0]].needs.add(before[-width][-1])
+            before.append(own[change.address])
 
 
 def _needing(changes: Sequence[Change]) -> Mapping[Address, list[Address]]:
@@ -99,6 +125,8 @@ def _waits(
             addresses: Iterable[Address] = (change.address,)
         case Where.NEEDED:
             addresses = change.resource.needs
+        case Where.EARLIER:
+            addresses = change.resource.earlier
         case Where.NEEDING:
             addresses = needing.get(change.address, ())
         case Where.CLUSTER:
@@ -150,6 +178,7 @@ def _sorted(nodes: Mapping[str, _Draft]) -> tuple[Action, ...]:
             scope=node.scope,
             needs=tuple(sorted(node.needs)),
             changes=tuple(sorted(node.changes, key=lambda change: change.address)),
+            final=node.step.final,
         )
         for name in order
         for node in (nodes[name],)

@@ -44,6 +44,7 @@ class Action:
         scope: The cluster (or mesh) that it is rolled back with.
         needs: Ids of the actions it waits for, sorted.
         changes: The changes it works on, sorted by address; several when the step is taken in a batch.
+        final: Whether nothing of its scope can be taken back once it has begun.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Action:
     scope: Address
     needs: tuple[str, ...]
     changes: tuple[Change, ...]
+    final: bool = False
 
 
 @frozen(kw_only=True)

@@ -32,5 +32,6 @@ def make_plan(desired: State, observed: Observed, kinds: Mapping[str, Kind], rea
         kinds: What the planner must know of each kind, by name.
         reason: Says why an address changes; for people, decides nothing.
     """
-    found = changes(desired, observed, reason)
+    carried = {kind.name for kind in kinds.values() if kind.comes_with_host}
+    found = changes(desired, observed, reason, carried)
     return Plan(changes=found, actions=actions(found, kinds))

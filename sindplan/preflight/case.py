@@ -15,6 +15,7 @@ class Case:
 
     Attributes:
         plain_secrets: Where secrets stand in plain text.
+        allow_job_loss: Whether jobs may be lost or begun anew.
     """
 
     layout: Layout
@@ -22,6 +23,7 @@ class Case:
     plan: Plan
     machine: Machine
     plain_secrets: tuple[str, ...] = ()
+    allow_job_loss: bool = False
 
     @property
     def inventory(self) -> Inventory:

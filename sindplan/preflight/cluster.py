@@ -1,23 +1,24 @@
 """Checks of what a plan would do: is there room, is everything there, is nothing in the way, is it ours."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from sindplan.kinds import labels
 from sindplan.kinds.mesh_network import MeshNetwork
 from sindplan.kinds.network import Network
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.volume import Volume
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
-from sindplan.model.kind import Operation
-from sindplan.model.resource import FieldChange
+from sindplan.model.kind import MAKING, Operation
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.images import check_images
+from sindplan.preflight.jobs import check_jobs
+from sindplan.preflight.leftovers import check_leftovers
+from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
-from sindplan.render.text import fold
 from sindplan.slurm.enforcement import enforces_limits
+from sindplan.slurm.trial import LABEL
 
 
 def check_plan(case: Case) -> tuple[Finding, ...]:
@@ -45,11 +46,28 @@ def _strays(case: Case) -> Iterator[Finding]:
                 f"The container {name!r} carries the labels of {cluster.address} and is none of its nodes.",
                 f"Remove it if nobody needs it: docker rm -f {name}",
             )
-        for short in cluster.guests:
+        for kind, name in _trials(case, cluster.address):
+            yield warning(
+                "trial",
+                f"The {kind} {name!r} is left of a configuration that was tried; the next apply that changes something "
+                "removes it.",
+            )
+        # Of a cluster that is left alone nothing is said.
+        is_ours = found is not None and (cluster.owner in found.owners or cluster.declared.adopt)
+        for short in cluster.guests if is_ours else ():
             yield warning(
                 "guest",
                 f"{cluster.address}/node/{short} was added by another tool; it stays, with its line in the configuration.",
             )
+
+
+def _trials(case: Case, cluster: Address) -> Iterator[tuple[str, str]]:
+    """Yield what an apply that was killed has left: kind and name."""
+    name = names.trial(cluster.realm, cluster.cluster)
+    lists = (("container", case.inventory.containers), ("network", case.inventory.networks))
+    for kind, found in lists:
+        if any(one.name == name and LABEL in one.labels for one in found):
+            yield kind, name
 
 
 def _in_the_way(case: Case) -> Iterator[Finding]:
@@ -88,7 +106,7 @@ def _images(case: Case) -> Iterator[Finding]:
     for mesh in case.layout.meshes:
         used.setdefault(mesh.relay_image, []).append(f"{mesh.address}/relay")
         used.setdefault(mesh.dns_image, []).append(f"{mesh.address}/dns")
-    needed = {str(change.address) for change in case.plan.changes if change.operation is Operation.CREATE}
+    needed = {str(change.address) for change in case.plan.changes if change.operation in MAKING}
     for image, users in sorted(used.items()):
         nodes = [user for user in users if not user.endswith("/dns")]
         facts = case.observation.images.get(image)
@@ -168,40 +186,6 @@ def _unasked(case: Case) -> Iterator[Finding]:
             )
 
 
-_WORDS: Mapping[str, str] = {
-    labels.MANAGED: "managed",
-    labels.IDENTITY: "identity",
-    labels.CVMFS: "cvmfs",
-    "sind.data.hostpath": "storage",
-    "sind.data.mountpath": "storage",
-    labels.GROUP: "worker group",
-}
-"""What labels that differ are called in a state file."""
-
-
-def _replacements(case: Case) -> Iterator[Finding]:
-    alike: dict[tuple[Address, str], list[str]] = {}
-    for change in case.plan.changes:
-        if change.operation is Operation.REPLACE:
-            fields = ", ".join(dict.fromkeys(word for field in change.fields for word in _told(field)))
-            alike.setdefault((change.address.scope, fields), []).append(str(change.address))
-    for (_, fields), addresses in alike.items():
-        only_workers = all("/node/worker-" in address for address in addresses)
-        move = "or move to a new worker group, " if only_workers else ""
-        yield Finding(
-            "replacement",
-            f"{', '.join(fold(addresses))} would have to be replaced ({fields}), which this version does not do yet.",
-            f"Put the declaration back, {move}or destroy the cluster and apply.",
-        )
-
-
-def _told(field: FieldChange) -> list[str]:
-    if field.name != "labels" or not isinstance(field.before, Mapping) or not isinstance(field.after, Mapping):
-        return [field.name]
-    keys = {*field.before, *field.after}
-    return sorted({_WORDS.get(key, str(key)) for key in keys if field.before.get(key) != field.after.get(key)})
-
-
 def _data(case: Case) -> Iterator[Finding]:
     """Yield volumes that would go from clusters that stay: nobody expects that of an edit."""
     for change in case.plan.changes:
@@ -223,8 +207,10 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _limits_are_enforced,
     check_room,
     _unasked,
-    _replacements,
+    check_replacements,
+    check_jobs,
     _data,
+    check_leftovers,
     _orphans,
     _strays,
 )

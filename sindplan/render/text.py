@@ -152,6 +152,11 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
         yield from diff(str(field.before), str(field.after))
     elif field.name in _TOLD:
         yield f"~ {_TOLD[field.name]}"
+    elif field.name == "read_at_start":
+        yield from _restarted(field)
+    elif field.name == "config" and any(other.name == "read_at_start" for other in change.fields):
+        # A restart is told with what it is for.
+        return
     elif field.name == "config":
         how = "scontrol reconfigure" if change.address.name == "slurmctld" else "restart"
         yield f"~ configuration changed: {how}"
@@ -162,6 +167,16 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
                 yield f"~ {field.name}.{escaped(str(key))} = {_value('', before)} -> {_value('', after)}"
     else:
         yield f"~ {field.name} = {_value(field.name, field.before)} -> {_value(field.name, field.after)}"
+
+
+def _restarted(field: FieldChange) -> Iterator[str]:
+    before, after = (side if isinstance(side, Mapping) else {} for side in (field.before, field.after))
+    if "restart" in (*before, *after):
+        yield "~ not restarted yet since its configuration changed: restart"
+        return
+    for key in sorted({*before, *after}):
+        if before.get(key) != after.get(key):
+            yield f"~ {escaped(str(key))} = {_value('', before.get(key))} -> {_value('', after.get(key))}: restart"
 
 
 def diff(before: str, after: str) -> Iterator[str]:

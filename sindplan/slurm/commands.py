@@ -12,18 +12,23 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, Executed
-from sindplan.errors import Conflict, EngineError, EngineTimeout, NodeFailed, NotFound
-from sindplan.model.boot import BOOTING
+from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, NodeFailed, NotFound
+from sindplan.model.boot import BOOTING, prints
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
 from sindplan.slurm.diagnose import diagnose
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
+from sindplan.slurm.trial import Trial, run_trial
 
 _ASK = 10.0
 """Seconds that a question to slurmctld may take; a healthy one answers in hundredths."""
+_DUMPED_WITHIN = 3600.0
+"""Seconds that a dump of the database may take."""
 _ACCOUNTING = 120.0
 """Seconds that a batch of accounts may take: sind's limit."""
+_GLANCE = 0.05
+"""Seconds between looks at a node that has no way to say that systemd has begun."""
 _SEPARATOR = "--"
 _NEW = ".sindplan-new"
 
@@ -36,7 +41,7 @@ _VIEW = f"""\
 grep -qsx slurmctld /proc/[0-9]*/comm || exit 1
 sinfo -h -N -o '%N|%T|%E' || exit 1
 echo '{_SEPARATOR}'
-squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n' || exit 1
+squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n|%P' || exit 1
 """
 
 # `sinfo -r` leaves out nodes that do not respond.
@@ -105,6 +110,14 @@ for user; do
 done
 """
 
+_DUMP = """\
+umask 077
+set -e
+rm -f -- "$1.part"
+mariadb-dump --all-databases --single-transaction --quick > "$1.part"
+mv -fT -- "$1.part" "$1"
+"""
+
 _RESOLVED = """\
 while [ $# -gt 0 ]; do
     until getent ahostsv4 "$1" | grep -q "^$2 "; do sleep 0.05; done
@@ -135,17 +148,34 @@ class SlurmCommands:
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Start units as soon as systemd can be asked to.
 
-        A command before the boot script has moved PID 1 would spoil the cgroup tree: so its line is waited for first.
+        A command before the boot script has moved PID 1 would spoil the cgroup tree: so its line is waited for first, or
+        systemd itself on a node whose script says nothing.
         """
         began = time.monotonic()
+        found = self.engine.inspect_container(node)
         try:
-            booted = self.engine.wait_output(node, BOOTING, timeout)
+            if found is not None and prints(found.spec.command):
+                booted = self.engine.wait_output(node, BOOTING, timeout)
+            else:
+                booted = self._runs_systemd(node, timeout)
         except EngineTimeout:
             booted = False
         if not booted:
             raise self._failure(node, "systemd was not started", units)
         timeout = max(1.0, timeout - (time.monotonic() - began))
         self._wait(node, _BOOT, units, timeout, f"{', '.join(units)} did not start", units)
+
+    def _runs_systemd(self, node: str, timeout: float) -> bool:
+        """Wait until a node's first process has become systemd, without a command in it; False when it ends before."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            try:
+                if "systemd" in self.engine.processes(node):
+                    return True
+            except EngineRefused:
+                return False
+            time.sleep(_GLANCE)
+        return False
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
         """Start or restart units."""
@@ -171,6 +201,10 @@ class SlurmCommands:
         arguments = [*gone_files, "--", *gone_users, "--", *gone_groups, "--", *expected]
         self._wait(node, _PEOPLE, arguments, 60, "users could not be made or removed", ())
 
+    def dump_database(self, node: str, path: str) -> None:
+        """Run `mariadb-dump`: one transaction, so that what it writes fits together (mariadb-dump(1))."""
+        self._wait(node, _DUMP, [path], _DUMPED_WITHIN, "the database could not be dumped", ("mariadb",))
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put the files beside the old ones and move them over those."""
         files = [entry for entry in entries if entry.kind != "dir"]
@@ -188,6 +222,10 @@ class SlurmCommands:
         self._wait(
             controller, "exec scontrol reconfigure", (), 60, "slurmctld refused its new configuration", ("slurmctld",)
         )
+
+    def try_configuration(self, trial: Trial) -> None:
+        """Run it, by the engine alone."""
+        run_trial(self.engine, trial)
 
     def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
         """Wait in the controller, in one command."""
@@ -290,8 +328,11 @@ def parse_view(text: str) -> SlurmView:
     waiting: dict[str, list[str]] = {}
     running: list[str] = []
     pending: list[str] = []
+    partitions: dict[str, list[str]] = {}
     for line in lines:
-        job, state, used, asked, *_ = [*line.split("|"), "", "", ""]
+        job, state, used, asked, where, *_ = [*line.split("|"), "", "", "", ""]
+        for partition in filter(None, where.split(",")):
+            partitions.setdefault(partition, []).append(job)
         if state == "PD":
             pending.append(job)
             for node in _expanded(asked):
@@ -309,6 +350,7 @@ def parse_view(text: str) -> SlurmView:
         },
         running_jobs=tuple(dict.fromkeys(running)),
         pending_jobs=tuple(dict.fromkeys(pending)),
+        partitions={name: tuple(dict.fromkeys(there)) for name, there in partitions.items()},
     )
 
 

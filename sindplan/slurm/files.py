@@ -82,9 +82,10 @@ def _texts(cluster: ClusterLayout) -> Mapping[str, str]:
             f"include {CONFIG}/{FILES['plugstack']}.d/*\n",
             embedded("plugstack", slurm.plugstack) if isinstance(slurm.plugstack, str) else "",
         ),
-        # Keeps the folder that plugstack.conf includes; a dot file does not match `*`.
-        "plugstack.conf.d/.keep": "",
     }
+    if not (cluster.by_name and fragment_files("plugstack", slurm.plugstack)):
+        # Keeps the folder that plugstack.conf includes; a dot file does not match `*`. sind puts none beside fragments.
+        texts["plugstack.conf.d/.keep"] = ""
     if slurm.gres:
         texts["gres.conf"] = document("", embedded("gres", slurm.gres))
     elif gres.groups(declared):

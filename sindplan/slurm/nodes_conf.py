@@ -11,7 +11,8 @@ from sindplan.slurm.partitions import partition_lines
 def nodes_conf(cluster: ClusterLayout) -> str:
     """Return the file. Lines of guests (workers that sind added) are carried as they are."""
     guests = [member.line for member in cluster.guests.values() if member.line]
-    lines = [*map(_node_line, cluster.slurm_workers), *guests, *partition_lines(cluster)]
+    workers = [_node_line(worker, by_name=cluster.by_name) for worker in cluster.slurm_workers]
+    lines = [*workers, *guests, *partition_lines(cluster)]
     return document("".join(f"{line}\n" for line in lines))
 
 
@@ -21,10 +22,12 @@ def node_lines(text: str) -> dict[str, str]:
     return {line.split()[0].removeprefix("NodeName="): line for line in lines}
 
 
-def _node_line(worker: NodeLayout) -> str:
+def _node_line(worker: NodeLayout, *, by_name: bool) -> str:
     return " ".join(
         [
-            f"NodeName={worker.short} NodeAddr={worker.address} CPUs={worker.cpus} RealMemory={mib(worker)}",
+            f"NodeName={worker.short}",
+            *([] if by_name else [f"NodeAddr={worker.address}"]),
+            f"CPUs={worker.cpus} RealMemory={mib(worker)}",
             *_attributes(worker),
             "State=UNKNOWN",
         ]

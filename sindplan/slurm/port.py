@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from sindplan.engine.records import Entry
 from sindplan.slurm.accounting import AccountingChange, AccountingView
+from sindplan.slurm.trial import Trial
 
 DRAIN_REASON = "sindplan: leaving"
 """Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
@@ -57,11 +58,16 @@ class SlurmNodeState:
 
 @frozen(kw_only=True)
 class SlurmView:
-    """What slurmctld says of its cluster: nodes by name, ids of all jobs that run or wait."""
+    """What slurmctld says of its cluster: nodes by name, ids of all jobs that run or wait.
+
+    Attributes:
+        partitions: The ids of the jobs that run or wait in a partition, by its name.
+    """
 
     nodes: Mapping[str, SlurmNodeState] = field(factory=dict)
     running_jobs: tuple[str, ...] = ()
     pending_jobs: tuple[str, ...] = ()
+    partitions: Mapping[str, tuple[str, ...]] = field(factory=dict)
 
 
 class Slurm(Protocol):
@@ -105,6 +111,12 @@ class Slurm(Protocol):
             NodeFailed: A user has another id, or works right now and cannot be removed.
         """
 
+    def dump_database(self, node: str, path: str) -> None:
+        """Write all that a running node's MariaDB holds into a file that its owner alone can read, whole or not at all.
+
+        Raises `NodeFailed`.
+        """
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put files in the place of others in a running node, each whole at once for who reads meanwhile; folders first."""
 
@@ -113,6 +125,12 @@ class Slurm(Protocol):
 
     def reconfigure(self, controller: str) -> None:
         """Have slurmctld and all slurmds read their files again (scontrol(1)). Raises `NodeFailed` when it refuses."""
+
+    def try_configuration(self, trial: Trial) -> None:
+        """Start a throwaway slurmctld with files that nobody reads yet, and take it away again.
+
+        Raises `NodeFailed` with Slurm's own words when it does not come up with them.
+        """
 
     def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
         """Wait until slurmctld knows the nodes and can use them; drained ones count. Raises `NodeFailed`."""

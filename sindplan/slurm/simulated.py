@@ -8,14 +8,16 @@ from attrs import frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Container, Entry
 from sindplan.errors import NodeFailed
-from sindplan.model.boot import BOOTING
+from sindplan.model.boot import BOOTING, prints
 from sindplan.model.corefile import records_of
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import in_one_line
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 from sindplan.slurm.simulated_accounting import Refused, rendered
+from sindplan.slurm.simulated_configuration import refusal
 from sindplan.slurm.simulated_machine import SlurmMachine
+from sindplan.slurm.trial import Trial, run_trial
 
 
 @frozen
@@ -33,7 +35,7 @@ class SimulatedSlurm:
     def view(self, controller: str) -> SlurmView | None:
         """Ask the machine, if slurmctld runs there."""
         container = self._reach(controller)
-        if not self.machine.active(container, "slurmctld.service"):
+        if not self.machine.active(container, "slurmctld.service") or not self.machine.reachable(container):
             return None
         known = self.machine.controller(container)
         nodes = {
@@ -49,11 +51,14 @@ class SimulatedSlurm:
             nodes=nodes,
             running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
             pending_jobs=tuple(job for node in nodes.values() for job in node.waiting),
+            partitions=self.machine.jobs_by_partition(container),
         )
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Check that the boot started the units; what it could not start then, it may now."""
-        if not self.engine.wait_output(node, BOOTING, timeout):
+        found = self.engine.inspect_container(node)
+        says_so = found is not None and prints(found.spec.command)
+        if says_so and not self.engine.wait_output(node, BOOTING, timeout):
             raise NodeFailed("systemd was not started")
         container = self._reach(node)
         self._start(container, units)
@@ -88,6 +93,13 @@ class SimulatedSlurm:
         for path in gone_files:
             self.machine.engine.delete(node, path)
 
+    def dump_database(self, node: str, path: str) -> None:
+        """Write a file, if MariaDB runs there."""
+        container = self._reach(node)
+        if not self.machine.active(container, "mariadb.service"):
+            raise NodeFailed(f"{container.name}: the database could not be dumped")
+        self.engine.put_files(node, [Entry(path=path, content=b"-- MariaDB dump\n", mode=0o600)])
+
     def install(self, node: str, entries: Sequence[Entry]) -> None:
         """Put files."""
         self._reach(node)
@@ -108,8 +120,16 @@ class SimulatedSlurm:
         container = self._reach(controller)
         if not self.machine.active(container, "slurmctld.service"):
             raise NodeFailed(f"{container.name}: slurmctld does not answer")
+        if not self.machine.reachable(container):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
+        if refused := refusal(self.machine.texts(container)):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
         self.machine.reconfigured += 1
         self.machine.read_configuration(container)
+
+    def try_configuration(self, trial: Trial) -> None:
+        """Run it, by the engine alone; the machine says how it ends."""
+        run_trial(self.engine, trial)
 
     def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
         """Check that the nodes are usable."""

@@ -9,11 +9,14 @@ from typing import Protocol
 from sindplan.engine.records import Container, Entry
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.simulated_configuration import refusal
+from sindplan.slurm.versions import step
 
 MUNGE_KEY = "/etc/munge/munge.key"
 SLURM_KEY = f"{CONFIG}/slurm.key"
 _HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 _SQL = "/etc/sindplan/database.sql"
+_TABLES = "/var/lib/mysql"
 _DBD = "slurmdbd.conf"
 _MUNGE_MODE, _SECRET_MODE, _SQL_MODE = 0o400, 0o600, 0o640
 _OTHERS = 0o077
@@ -30,8 +33,14 @@ class Machine(Protocol):
     def text(self, container: Container, name: str) -> str:
         """Return a file of /etc/slurm."""
 
+    def texts(self, container: Container) -> Mapping[str, str]:
+        """Return the files below /etc/slurm."""
+
     def neighbour(self, container: Container, short: str) -> Container | None:
         """Return another node of the cluster."""
+
+    def wrote(self, container: Container) -> str:
+        """Return the version of the slurmctld that last wrote the cluster's state."""
 
     def active(self, container: Container, unit: str) -> bool:
         """Say whether a unit runs."""
@@ -74,7 +83,9 @@ def _sshd(machine: Machine, container: Container, _: Collection[str]) -> bool:
 
 
 def _mariadb(machine: Machine, container: Container, _: Collection[str]) -> bool:
-    return _closed(machine, container, _SQL, _SQL_MODE)
+    # sind has its users made by a command; where sindplan's file lies, it must be right.
+    has_volume = any(mount.target == _TABLES for mount in container.spec.mounts)
+    return not has_volume or _closed(machine, container, _SQL, _SQL_MODE)
 
 
 def _slurmdbd(machine: Machine, container: Container, running: Collection[str]) -> bool:
@@ -93,13 +104,18 @@ def _readable_by_slurmdbd(entry: Entry) -> bool:
 
 
 def _slurmctld(machine: Machine, container: Container, running: Collection[str]) -> bool:
+    if step(machine.wrote(container), container.labels.get("sind.slurm.version", "")) in ("downgrade", "too far"):
+        # State that it cannot read.
+        return False
     text = machine.text(container, "slurm.conf")
     if "accounting_storage/slurmdbd" in text:
         # A real one tries again every two seconds; here it is to come first.
         db = machine.neighbour(container, "db")
         if db is None or not machine.active(db, "slurmdbd.service"):
             return False
-    return "ClusterName=" in text and _authenticates(machine, container, running)
+    return (
+        "ClusterName=" in text and not refusal(machine.texts(container)) and _authenticates(machine, container, running)
+    )
 
 
 def _slurmd(machine: Machine, container: Container, running: Collection[str]) -> bool:

@@ -5,17 +5,21 @@ is waited for never will. The rules that make real daemons refuse to start are t
 mode or owner, a worker without a line, a node whose address is not the one in the file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 
 from sindplan.engine.records import Container, Executed, Volume
 from sindplan.engine.simulated import SimulatedEngine
-from sindplan.model.boot import BOOTING
+from sindplan.model.boot import BOOTING, prints
+from sindplan.slurm.effective import read_at_start
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
+from sindplan.slurm.parameters import ORDER
 from sindplan.slurm.port import PROGRAMS
 from sindplan.slurm.simulated_accounting import SimulatedAccounting
+from sindplan.slurm.simulated_configuration import refusal
 from sindplan.slurm.simulated_daemons import MUNGE_KEY, SLURM_KEY, by_slurm_key, can_start
+from sindplan.slurm.trial import ACCEPTED, REFUSED, SCRIPT
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 _UNITS = "/etc/systemd/system"
@@ -25,18 +29,21 @@ _DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
 @define
 class _Node:
-    """What runs in a node: active units, and the key that its daemons have read."""
+    """What runs in a node: active units, the key that its daemons have read, and what they read only once."""
 
     units: set[str] = field(factory=set)
     key: bytes = b""
+    # Of running daemons, what they read only at their start.
+    once: dict[str, Mapping[str, str]] = field(factory=dict)
 
 
 @define
 class _Controller:
-    """What a slurmctld knows: addresses by node name as last read, drain reasons, nodes set down."""
+    """What a slurmctld knows: addresses by node name as last read, drain reasons, the version that wrote its state."""
 
     addresses: dict[str, str] = field(factory=dict)
     reasons: dict[str, str] = field(factory=dict)
+    wrote: str = ""
 
 
 @define
@@ -46,6 +53,7 @@ class Job:
     node: str
     endless: bool = False
     waiting: bool = False
+    partition: str = "all"
 
 
 @define
@@ -78,7 +86,9 @@ class SlurmMachine:
         return self._engine
 
     def started(self, container: Container) -> int | None:
-        """Boot a node: start what its links say; everything else just runs."""
+        """Boot a node: start what its links say; try a configuration; everything else just runs."""
+        if _is_trial(container):
+            return REFUSED if refusal(self.texts(container)) else 0
         if not self._is_node(container):
             return None
         if container.name in self.broken:
@@ -104,8 +114,10 @@ class SlurmMachine:
         return [*(PROGRAMS[unit] for unit in (node.units if node else ())), "systemd"]
 
     def output(self, container: Container) -> Sequence[str]:
-        """Return the boot script's line."""
-        return [BOOTING] if self._is_node(container) else []
+        """Return the boot script's line, or what slurmctld says in a trial."""
+        if _is_trial(container):
+            return refusal(self.texts(container)) or [ACCEPTED]
+        return [BOOTING] if prints(container.spec.command) else []
 
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
@@ -116,24 +128,43 @@ class SlurmMachine:
             node.key = self.engine.read(container.id, MUNGE_KEY) or b""
         elif unit in node.units and by_slurm_key(self, container):
             node.key = self.engine.read(container.id, SLURM_KEY) or b""
+        daemon = unit.removesuffix(".service")
+        if unit in node.units and daemon in ORDER:
+            node.once[daemon] = read_at_start(self.texts(container), daemon)
         if unit == "slurmctld.service" and unit in node.units:
+            self.controller(container).wrote = container.labels.get("sind.slurm.version", "")
             self.read_configuration(container)
 
     def stop_unit(self, container: Container, unit: str) -> None:
         """Stop a unit."""
         self._nodes[container.id].units.discard(unit)
+        self._nodes[container.id].once.pop(unit.removesuffix(".service"), None)
 
     def active(self, container: Container, unit: str) -> bool:
         """Say whether a unit is active."""
         node = self._nodes.get(container.id)
         return node is not None and unit in node.units
 
+    def reachable(self, container: Container) -> bool:
+        """Say whether commands on a controller, which read the files of now, reach the slurmctld that runs there."""
+        known = self._nodes[container.id].once.get("slurmctld")
+        return known == read_at_start(self.texts(container), "slurmctld")
+
+    def once(self, container: Container, daemon: str) -> Mapping[str, str] | None:
+        """Return what a running daemon read only at its start."""
+        return self._nodes[container.id].once.get(daemon)
+
     def read_configuration(self, container: Container) -> None:
         """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
         known = self.controller(container)
         lines = node_lines(self.text(container, NODES_FILE))
-        known.addresses = {name: _parameter(line, "NodeAddr") or name for name, line in lines.items()}
+        # Without an address a node goes by its name, which Docker resolves while it runs.
+        known.addresses = {name: _parameter(line, "NodeAddr") for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+
+    def wrote(self, container: Container) -> str:
+        """Return the version of the slurmctld that last wrote the state of a container's cluster."""
+        return self.controller(container).wrote
 
     def controller(self, container: Container) -> _Controller:
         """Return what the slurmctld of a container's cluster knows."""
@@ -148,7 +179,9 @@ class SlurmMachine:
             and node.state == "running"
             and self.active(node, "slurmd.service")
             and self._nodes[node.id].key == self._nodes[controller.id].key
-            and any(endpoint.address == known.addresses[name] for endpoint in node.spec.endpoints)
+            # Ports and authentication.
+            and self._nodes[node.id].once.get("slurmd") == self._nodes[controller.id].once.get("slurmctld")
+            and any(known.addresses[name] in ("", endpoint.address) for endpoint in node.spec.endpoints)
         )
         if not usable:
             return "down*"
@@ -157,11 +190,20 @@ class SlurmMachine:
             return "draining" if busy else "drained"
         return "allocated" if busy else "idle"
 
-    def submit(self, controller: str, name: str, job: str, *, endless: bool = False, waiting: bool = False) -> None:
+    def submit(
+        self,
+        controller: str,
+        name: str,
+        job: str,
+        *,
+        endless: bool = False,
+        waiting: bool = False,
+        partition: str = "all",
+    ) -> None:
         """Put a job on a node, or have one wait for it."""
         found = self.engine.inspect_container(controller)
         assert found is not None
-        self.jobs[job] = Job(node=_key(found, name), endless=endless, waiting=waiting)
+        self.jobs[job] = Job(node=_key(found, name), endless=endless, waiting=waiting, partition=partition)
 
     def jobs_on(self, controller: Container, name: str) -> tuple[str, ...]:
         """Return the jobs on a node."""
@@ -171,6 +213,15 @@ class SlurmMachine:
         """Return the pending jobs that wait for a node by name."""
         return self._jobs(controller, name, waiting=True)
 
+    def jobs_by_partition(self, controller: Container) -> Mapping[str, tuple[str, ...]]:
+        """Return the jobs that run or wait in each partition."""
+        volume = f"{_config_volume(controller)}/"
+        found: dict[str, tuple[str, ...]] = {}
+        for job, one in self.jobs.items():
+            if one.node.startswith(volume):
+                found[one.partition] = (*found.get(one.partition, ()), job)
+        return found
+
     def _jobs(self, controller: Container, name: str, *, waiting: bool) -> tuple[str, ...]:
         key = _key(controller, name)
         return tuple(job for job, found in self.jobs.items() if found.node == key and found.waiting == waiting)
@@ -178,7 +229,7 @@ class SlurmMachine:
     def memory(self) -> object:
         """Return all that is known, comparable: what a rollback must bring back."""
         return (
-            {container: (sorted(node.units), node.key) for container, node in self._nodes.items()},
+            {container: (sorted(node.units), node.key, dict(node.once)) for container, node in self._nodes.items()},
             {
                 volume: (dict(known.addresses), dict(known.reasons))
                 for volume, known in self._controllers.items()
@@ -188,7 +239,8 @@ class SlurmMachine:
         )
 
     def _is_node(self, container: Container) -> bool:
-        return any(BOOTING in word for word in container.spec.command or ())
+        # sind's nodes print no line, and are known by their label alone.
+        return prints(container.spec.command) or "sind.role" in container.labels
 
     def _linked(self, container: Container, daemon: str) -> bool:
         return self.engine.has_file(container.id, f"{_WANTS}/{daemon}.service")
@@ -197,9 +249,20 @@ class SlurmMachine:
         """Return a file of /etc/slurm; empty when there is none."""
         return (self.engine.read(container.id, f"{CONFIG}/{name}") or b"").decode("utf-8", "replace")
 
+    def texts(self, container: Container) -> Mapping[str, str]:
+        """Return the files below /etc/slurm."""
+        return {
+            path.removeprefix(f"{CONFIG}/"): entry.content.decode("utf-8", "replace")
+            for path, entry in self.engine.get_files(container.id, CONFIG).items()
+            if entry.kind == "file"
+        }
+
     def neighbour(self, container: Container, short: str) -> Container | None:
-        """Return the node of that short name in the cluster of a container: it shares its config volume."""
-        for summary in self.engine.containers():
+        """Return the node of that short name in the cluster of a container: it shares its config volume.
+
+        While a node is replaced there are two of a name, of which one runs.
+        """
+        for summary in sorted(self.engine.containers(), key=lambda found: found.state not in ("running", "paused")):
             found = self.engine.inspect_container(summary.id)
             if found and found.spec.hostname == short and _config_volume(found) == _config_volume(container):
                 return found
@@ -213,7 +276,13 @@ class SlurmMachine:
         if not self.active(controller, "slurmctld.service"):
             return None
         name = next((mount.source for mount in node.spec.mounts if mount.target == "/var/lib/mysql"), "")
-        return next((volume for volume in self.engine.volumes() if volume.name == name), None)
+        # sind's db node keeps its tables in itself.
+        inside = Volume(name=f"inside {node.id}", driver="", labels={})
+        return next((volume for volume in self.engine.volumes() if volume.name == name), None) if name else inside
+
+
+def _is_trial(container: Container) -> bool:
+    return SCRIPT in (container.spec.entrypoint or ())
 
 
 def _config_volume(container: Container) -> str:

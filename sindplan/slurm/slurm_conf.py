@@ -40,7 +40,10 @@ def slurm_conf(cluster: ClusterLayout) -> str:
 def _fixed(cluster: ClusterLayout, said: frozenset[str]) -> list[Setting]:
     return [
         ("ClusterName", cluster.name),
-        *(("SlurmctldHost", f"{node.short}({node.address})") for node in cluster.controllers),
+        *(
+            ("SlurmctldHost", node.short if cluster.by_name else f"{node.short}({node.address})")
+            for node in cluster.controllers
+        ),
         *unless(said, [("SlurmctldTimeout", str(_TAKEOVER_TIMEOUT))] if cluster.controllers[1:] else []),
         ("SlurmUser", "slurm"),
         ("StateSaveLocation", STATE),
@@ -98,6 +101,6 @@ def _accounting(cluster: ClusterLayout) -> list[Setting]:
     return [
         ("AccountingStorageType", "accounting_storage/slurmdbd"),
         # By address: every look-up of a name that does not run takes ten seconds.
-        ("AccountingStorageHost", db.address),
+        ("AccountingStorageHost", db.short if cluster.by_name else db.address),
         ("JobAcctGatherType", f"jobacct_gather/{'cgroup' if cluster.cgroups else 'linux'}"),
     ]

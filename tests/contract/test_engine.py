@@ -843,6 +843,39 @@ class TestFiles:
         other = stage.container("other", mounts=(stage.volume("v", "/mnt", read_only=True),))
         assert {path.replace("/etc/slurm", "/mnt") for path in expected} == set(stage.engine.get_files(other, "/mnt"))
 
+    @pytest.mark.parametrize("states", [("created", "created"), ("running", "created"), ("exited", "created")])
+    def test_a_folder_is_copied_from_one_container_to_another(self, stage: Stage, states: tuple[str, str]) -> None:
+        """With owners, modes, links and what is in volumes, also into a container that never ran."""
+        source = stage.container("one")
+        target = stage.container("two", mounts=(stage.volume("v", "/var/state"),))
+        entries = [
+            Entry(path="/var/state", kind="dir", mode=0o750, uid=64030, gid=64030),
+            Entry(path="/var/state/jobs", kind="dir", mode=0o700, uid=64030, gid=7),
+            Entry(path="/var/state/jobs/key", content=bytes(range(256)) * 5000, mode=0o600, uid=64030, gid=7),
+            Entry(path="/var/state/link", kind="link", link="jobs/key", mode=0o777),
+        ]
+        stage.engine.put_files(source, entries)
+        if states[0] != "created":
+            stage.engine.start(source)
+        if states[0] == "exited":
+            stage.engine.stop(source, grace=0)
+
+        stage.engine.copy_files(source, target, "/var/state")
+
+        expected = {entry.path: entry for entry in entries}
+        assert dict(stage.engine.get_files(target, "/var/state")) == expected
+        reader = stage.container("three", mounts=(stage.volume("v", "/mnt"),))
+        assert {path.replace("/var/state", "/mnt") for path in expected} == set(stage.engine.get_files(reader, "/mnt"))
+
+    def test_nothing_is_copied_of_what_is_not_there(self, stage: Stage) -> None:
+        source, target = stage.container("one"), stage.container("two")
+        with pytest.raises(NotFound):
+            stage.engine.copy_files(source, target, "/no/where")
+        with pytest.raises(NotFound):
+            stage.engine.copy_files(GONE, target, "/etc")
+        with pytest.raises(NotFound):
+            stage.engine.copy_files(source, GONE, "/etc")
+
     @pytest.mark.parametrize("state", ["created", "running", "paused", "exited"])
     def test_work_in_every_state(self, stage: Stage, state: str) -> None:
         """Files are put, seen and got whatever the container does, and stay over a stop."""

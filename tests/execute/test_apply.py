@@ -193,7 +193,8 @@ def test_a_failure_after_removals_began_says_what_is_left() -> None:
     one = declaration(dev={"workers": {"a": {"count": 1}}})
     world.apply(two)
     prepared = world.prepare(one)
-    faulty = FaultyEngine(world.engine, fail_at=1, verbs=frozenset({"remove_container"}))
+    # The first container to go is the one in which the configuration was tried.
+    faulty = FaultyEngine(world.engine, fail_at=2, verbs=frozenset({"remove_container"}))
 
     applied = world.run(prepared, one, engine=faulty)
 

@@ -162,7 +162,8 @@ def test_of_two_records_the_newer_counts_and_one_is_left() -> None:
     world = applied()
     # The apply was killed between writing the new record and removing the old one.
     two = declaration(workers={"default": {}, "more": {"count": 1}})
-    faulty = FaultyEngine(world.engine, fail_at=1, mode="before", verbs=frozenset({"remove_network"}))
+    # The first network to go is the one in which the configuration was tried.
+    faulty = FaultyEngine(world.engine, fail_at=2, mode="before", verbs=frozenset({"remove_network"}))
     world.run(world.prepare(two), two, engine=faulty, settings=Settings(on_failure="stop", parallelism=1))
     assert [name for name, _ in records(world)] == ["sind-dev-record", "sind-dev-record-next"]
 

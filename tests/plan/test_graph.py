@@ -188,7 +188,11 @@ def test_every_step_is_performed_by_somebody_and_nobody_performs_another() -> No
     steps = {
         step
         for kind_ in KINDS.values()
-        for step in (*kind_.create, *kind_.delete, *(step for steps in kind_.update.values() for step in steps))
+        for step in (
+            *kind_.create,
+            *kind_.delete,
+            *(step for table in (kind_.update, kind_.replace) for steps in table.values() for step in steps),
+        )
     }
 
     assert {step.name for step in steps} == set(PERFORM)

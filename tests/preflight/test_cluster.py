@@ -65,9 +65,9 @@ def test_a_cluster_that_sindplan_did_not_make_is_left_alone() -> None:
     world.engine.create_volume("sind-dev-config", labels.volume("sind", "dev", "config"))
 
     assert found(world, declaration())[0] == (
-        "ownership",
-        "sind/dev exists and was not made by sindplan; it is left alone.",
-        "Give the cluster another name, or use the declaration it belongs to.",
+        "leftover",
+        "sind/dev was not made by sindplan, and only the volume sind-dev-config is left of it; it is left alone.",
+        "Give the cluster another name, or remove what is left: docker volume rm sind-dev-config",
     )
 
 
@@ -359,19 +359,18 @@ def test_inotify_instances(limit: int | None, expected: list[str]) -> None:
 # Replacements
 
 
-def test_replacements_are_shown_and_block() -> None:
+def test_what_cannot_be_replaced_is_shown_and_blocks() -> None:
     world = new_world()
     world.apply(declaration())
 
-    prepared = world.prepare(declaration(dev={"controller": {"tmp_size": "64m"}}))
+    prepared = world.prepare(declaration(dev={"identity": "client_ids"}))
 
-    assert [str(c.address) for c in prepared.plan.changes if c.operation is Operation.REPLACE] == [
-        "sind/dev/node/controller"
-    ]
+    assert {c.address.kind for c in prepared.plan.changes if c.operation is Operation.REPLACE} == {"node"}
     assert prepared.blocked
-    assert [one.what for one in prepared.findings] == [
-        "sind/dev/node/controller would have to be replaced (tmp_size), which this version does not do yet."
-    ]
+    assert (
+        "sind/dev/node/controller, sind/dev/node/worker-0 would have to be replaced (mounts, identity), which cannot be done"
+        in [one.what.partition(" while")[0] for one in prepared.findings]
+    )
 
 
 def test_everything_is_found_at_once() -> None:

@@ -14,10 +14,10 @@ def test_nodes_and_jobs() -> None:
         "worker-1|draining|sindplan: leaving\n"
         "worker-2|down*|Not responding\n"
         "--\n"
-        "7|R|worker-[0-1]|\n"
+        "7|R|worker-[0-1]||all\n"
         "8|CG|worker-1\n"
-        "9|PD||worker-[1-2]\n"
-        "10|PD||\n"
+        "9|PD||worker-[1-2]|gpu\n"
+        "10|PD|||all,gpu\n"
     )
 
     assert dict(view.nodes) == {
@@ -26,6 +26,7 @@ def test_nodes_and_jobs() -> None:
         "worker-2": SlurmNodeState(states="down*", reason="Not responding", waiting=("9",)),
     }
     assert view.running_jobs == ("7", "8")
+    assert dict(view.partitions) == {"all": ("7", "10"), "gpu": ("9", "10")}
     assert [name for name, node in view.nodes.items() if node.leaving] == ["worker-1"]
     assert [name for name, node in view.nodes.items() if node.down] == ["worker-2"]
 

@@ -227,14 +227,7 @@ def later(what: str, feature: str, remedy: str = "remove it.") -> str:
         ("power = 'off'", "power", later("`power`", "power"), ""),
         ("workers.a.power = 'off'", "workers.a.power", later("`power`", "power"), ""),
         ("pull = true", "pull", later("`pull`", "pulling"), ""),
-        ("follow_tag = true", "follow_tag", later("`follow_tag`", "rolling replacement"), ""),
         ("on_timeout = 'cancel'", "on_timeout", later("`on_timeout`", "job policies"), ""),
-        (
-            "workers.a.max_unavailable = 2",
-            "workers.a.max_unavailable",
-            later("`max_unavailable`", "rolling replacement"),
-            "",
-        ),
     ],
 )
 def test_within_a_cluster(tmp_path: Path, lines: str, key: str, what: str, fix: str) -> None:

@@ -1,0 +1,201 @@
+"""Replacing a node: its successor takes over its name, its addresses, its SSH host key and what no volume holds."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from attrs import evolve, frozen
+
+from sindplan.engine.records import Container, Entry
+from sindplan.errors import NotFound, SindplanError
+from sindplan.kinds.controllers import answering, backup_controls
+from sindplan.kinds.host_key import HOST_KEY, HostKey, new_host_key
+from sindplan.kinds.node_boot import bring_up
+from sindplan.kinds.node_creation import build
+from sindplan.kinds.node_resource import Node
+from sindplan.kinds.node_wanted import MARIADB_FOLDER
+from sindplan.kinds.run import Run
+from sindplan.kinds.slurm_node import drained
+from sindplan.model import names
+from sindplan.model.address import Address
+from sindplan.plan.plan import Action
+from sindplan.slurm.files import STATE
+
+KEPT = "sindplan-before-{}"
+"""What a copy of the state, or a dump of the database, is called: by the version that comes after it."""
+_STATE_LIMIT = 512 * 1024 * 1024
+"""Bytes of state that a copy is made of; slurmctld's is a few MiB with thousands of jobs."""
+
+
+@frozen
+class _Moves:
+    """A folder that a node's successor needs."""
+
+    short: str
+    path: str
+
+
+# Of our own clusters volumes hold them; sind gives no volume to a database, and to the state only where there is a backup.
+_MOVES = (
+    _Moves(names.CONTROLLER, STATE),
+    _Moves(names.BACKUP, STATE),
+    _Moves(names.DB, MARIADB_FOLDER),
+)
+
+
+def _sides(action: Action) -> tuple[Address, Node, Node]:
+    (change,) = action.changes
+    before, after = change.before, change.after
+    assert isinstance(before, Node)
+    assert isinstance(after, Node)
+    return change.address, before, after
+
+
+def drain(run: Run, action: Action) -> None:
+    """Have a worker finish its jobs; those that wait for it may go on waiting."""
+    address, _, _ = _sides(action)
+    drained(run, address.scope, address.name, stays=True)
+
+
+def keep(run: Run, action: Action) -> None:
+    """Stop what writes and keep a copy of what it wrote: the newer Slurm converts it, and the older one reads that no more."""
+    address, before, after = _sides(action)
+    container = _container(run, run.id(address))
+    name = KEPT.format(after.slurm_version or "unknown")
+    if address.name == names.DB:
+        _need_running(container, "slurm_acct_db cannot be dumped")
+        run.slurm.stop_units(container.id, ["slurmdbd.service"])
+        folder = next((mount.target for mount in before.mounts if mount.source.endswith("-db")), MARIADB_FOLDER)
+        run.slurm.dump_database(container.id, f"{folder}/{name}.sql")
+        return
+    if backup_controls(run, address.scope):
+        # It would take over, and meet a state that it cannot read when its turn comes.
+        run.slurm.stop_units(run.id(address.scope / "node" / names.BACKUP), ["slurmctld.service"])
+    if container.state == "running":
+        run.slurm.stop_units(container.id, ["slurmctld.service"])
+    run.engine.put_files(container.id, list(_copies(run.engine.get_files(container.id, STATE, _STATE_LIMIT), name)))
+
+
+def _copies(state: Mapping[str, Entry], name: str) -> Iterator[Entry]:
+    earlier = f"{STATE}/{KEPT.format('')}"
+    for path, entry in state.items():
+        if not path.startswith(earlier):
+            yield evolve(entry, path=f"{STATE}/{name}{path.removeprefix(STATE)}")
+
+
+def make(run: Run, action: Action) -> None:
+    """Set the old container aside, which runs on, and make its successor beside it."""
+    address, before, after = _sides(action)
+    old = _container(run, run.id(address))
+    for left in (before.half, before.aside):
+        # Of an earlier replacement that was killed: names are never stacked.
+        if left:
+            with suppress(NotFound):
+                run.engine.remove_container(left)
+    if old.name != names.aside(after.name):
+        run.engine.rename(old.id, names.aside(after.name))
+    run.known.aside[address] = old.id
+    run.known.successors[address] = build(run, address, after, _host_key(run, old))
+
+
+def _host_key(run: Run, old: Container) -> HostKey:
+    """Return the old container's host key, so that nobody is warned of another; a new one if it has none of that type."""
+    private, public = (run.engine.get_files(old.id, path).get(path) for path in (HOST_KEY, f"{HOST_KEY}.pub"))
+    if private is None or public is None:
+        return new_host_key()
+    kind, _, rest = public.content.decode("ascii", "replace").strip().partition(" ")
+    return HostKey(private.content, f"{kind} {rest.partition(' ')[0]}")
+
+
+def swap(run: Run, action: Action) -> None:
+    """Stop the old container, move over what no volume holds, and start its successor in its place."""
+    address, before, after = _sides(action)
+    old, new = run.known.aside[address], run.known.successors[address]
+    run.engine.stop(old)
+    held = {mount.target for mount in before.mounts}
+    for move in _MOVES:
+        if move.short == address.name and move.path not in held and run.engine.has_file(old, move.path):
+            run.engine.copy_files(old, new, move.path)
+    run.known.ids[address] = new
+    bring_up(run, address, after)
+    if after.power == "stopped":
+        run.engine.stop(new)
+
+
+def prove(run: Run, action: Action) -> None:
+    """Wait until Slurm uses a successor: a worker is back in service, a controller answers."""
+    address, _, after = _sides(action)
+    manner = after.manner(after)
+    controls = "slurmctld.service" in after.units
+    if after.power != "running" or (manner != "worker" and not controls):
+        return
+    controller = answering(run, address.scope)
+    if controller is None:
+        raise SindplanError(
+            f"No slurmctld of {address.scope} answers, so nobody can say whether {address.name} works.",
+            "Look at the controller (docker logs, journalctl -u slurmctld), then apply again.",
+        )
+    workers = [address.name] if manner == "worker" else []
+    run.slurm.join(controller, workers, run.wait)
+    view = run.slurm.view(controller) if workers else None
+    state = view.nodes.get(address.name) if view is not None else None
+    if state is not None and state.leaving:
+        run.slurm.resume(controller, workers)
+
+
+def discard(run: Run, action: Action) -> None:
+    """Remove the container whose successor has proved itself."""
+    address, before, _ = _sides(action)
+    with suppress(NotFound):
+        run.engine.remove_container(run.known.aside.get(address, before.aside))
+
+
+def rename(run: Run, action: Action) -> None:
+    """Give a node its name back; a successor that was never started makes way for it."""
+    address, before, after = _sides(action)
+    if before.half:
+        with suppress(NotFound):
+            run.engine.remove_container(before.half)
+    run.engine.rename(run.id(address), after.name)
+
+
+def restore(run: Run, action: Action) -> None:
+    """Put the container back that was set aside, in the power that it had."""
+    address, before, after = _sides(action)
+    with suppress(NotFound):
+        run.engine.remove_container(before.successor)
+    run.engine.rename(after.id, after.name)
+    run.known.ids[address] = after.id
+    if after.power == "stopped":
+        return
+    bring_up(run, address, after)
+    if after.power == "paused":
+        run.engine.pause(after.id)
+
+
+def _container(run: Run, container: str) -> Container:
+    found = run.engine.inspect_container(container)
+    if found is None:
+        raise SindplanError("A node went away while it was replaced.", "Plan again and look at what is there.")
+    return found
+
+
+def _need_running(container: Container, what: str) -> None:
+    if container.state != "running":
+        raise SindplanError(
+            f"{container.name} does not run, so {what} before a newer Slurm changes it.",
+            "Apply the declaration with the present image first, which starts it; then change the image.",
+        )
+
+
+PERFORM = {
+    "node.drain": drain,
+    "node.keep": keep,
+    "node.succeed": make,
+    "node.swap": swap,
+    "node.upgrade": swap,
+    "node.prove": prove,
+    "node.discard": discard,
+    "node.forget": discard,
+    "node.rename": rename,
+    "node.restore": restore,
+}

@@ -1,0 +1,180 @@
+"""A cluster that sind made is written down as it is; what the file says, and what it leaves out."""
+
+import pytest
+from attrs import evolve
+
+from sindplan.errors import SindplanError
+from sindplan.kinds import labels
+from sindplan.model.address import Address
+from sindplan.model.declaration import SecretReference
+from tests.importing.conftest import PLAIN, declared, sinds, taken
+from tests.sind_cluster import sind_world
+from tests.world import NO_LIMITS
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("limits", [True, False])
+def test_the_plan_adds_the_record_and_nothing_else(tmp_path, old, limits):
+    world = sind_world(seed=1) if limits else sind_world(seed=1, info=NO_LIMITS)
+    sinds(world, tmp_path, old=old)
+
+    declaration, _ = taken(world, tmp_path)
+
+    plan = world.plan(declaration)
+    assert [str(change.address) for change in plan.changes] == ["sind/dev/record"]
+
+
+def test_a_cluster_of_sinds_is_left_alone_until_the_file_says_so(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+
+    prepared = world.prepare(declared(tmp_path, PLAIN))
+
+    assert prepared.blocked
+    assert prepared.plan.changes == ()
+    (finding,) = prepared.findings
+    assert "sindplan import sind/dev" in finding.fix
+
+
+def test_a_cluster_of_another_declaration_is_not_taken_over(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    declaration, _ = taken(world, tmp_path)
+    world.apply(declaration)
+
+    prepared = world.prepare(evolve(declaration, name="other"))
+
+    assert prepared.blocked
+    assert "belongs to the declaration named 'lab'" in prepared.findings[0].what
+
+
+@pytest.mark.parametrize("adopt", ["", "adopt = true"])
+def test_what_sind_left_is_neither_used_nor_removed(tmp_path, adopt):
+    world = sind_world(seed=1)
+    world.engine.create_volume("sind-dev-state", labels.volume("sind", "dev", "state"))
+    text = PLAIN.replace('image = "sindplan-node:26.05"', f'image = "sindplan-node:26.05"\n{adopt}')
+
+    prepared = world.prepare(declared(tmp_path, text))
+
+    assert prepared.blocked
+    assert "docker volume rm sind-dev-state" in prepared.findings[0].fix
+
+
+def test_the_state_of_a_cluster_that_sind_deleted_is_not_used(tmp_path):
+    world = sind_world(seed=1)
+    declaration = declared(tmp_path, PLAIN)
+    world.apply(declaration)
+    for container in world.engine.containers():
+        if "-dev-" in container.name:
+            world.engine.remove_container(container.id)
+    world.engine.disconnect("sind-dev-net", "sind-ssh")
+    world.engine.remove_network("sind-dev-net")
+    for kind in ("config", "munge", "data"):
+        world.engine.remove_volume(f"sind-dev-{kind}")
+
+    prepared = world.prepare(declaration)
+
+    assert prepared.blocked
+    assert [finding.fix for finding in prepared.findings if finding.check == "leftover"] == [
+        "Remove what is left: sindplan destroy sind/dev"
+    ]
+    world.destroy(declaration)
+    world.apply(declaration)
+    assert world.plan(declaration).changes == ()
+
+
+def test_lines_of_a_cluster_that_is_gone_are_pointed_out(tmp_path):
+    world = sind_world(seed=1)
+    declaration = declared(tmp_path, PLAIN)
+    world.apply(declaration)
+    text = world.engine.read("sind-dns", "/Corefile") or b""
+    line = b"        172.20.0.9 worker-0.old.sind.sind\n        fallthrough"
+    world.engine.write("sind-dns", "/Corefile", text.replace(b"        fallthrough", line))
+
+    (finding,) = world.prepare(declaration).findings
+
+    assert finding.check == "leftover"
+    assert "worker-0.old.sind.sind" in finding.what
+
+
+SECRET = """
+version = 1
+name = "lab"
+[realms.sind.clusters.dev]
+image = "sindplan-node:26.05"
+[realms.sind.clusters.dev.db]
+[realms.sind.clusters.dev.slurm]
+slurmdbd = "StoragePass=correct-horse\\nPurgeEventAfter=1month\\n"
+main = "JobCompPass=wrong-horse\\nMaxJobCount=7\\n"
+"""
+
+
+def test_no_password_is_written(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path, SECRET)
+
+    declaration, written = taken(world, tmp_path)
+
+    assert "horse" not in written.text
+    cluster = declaration.realms["sind"].clusters["dev"]
+    assert cluster.db.storage_password == SecretReference(env="SINDPLAN_SECRET_STORAGE")
+    assert cluster.slurm.slurmdbd == "PurgeEventAfter=1month\n"
+    assert cluster.slurm.main == "MaxJobCount=7\n"
+    assert any("jobcomppass" in note for note in written.notes)
+
+
+TEXTS = """
+version = 1
+name = "lab"
+[realms.sind.clusters.dev]
+image = "sindplan-node:26.05"
+[realms.sind.clusters.dev.slurm]
+main = '''
+# how jobs are chosen
+SchedulerParameters=bf_continue,\\
+bf_max_job_test=50
+TaskPlugin=task/affinity,task/cgroup
+PartitionName=long Nodes=worker-0 MaxTime=1-0
+'''
+cgroup = { constrain = "ConstrainCores=yes\\n" }
+plugstack = "optional /usr/lib/x.so a=b\\n"
+topology = "SwitchName=s0 Nodes=worker-0\\n"
+"""
+
+
+def test_texts_are_written_as_they_stand(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path, TEXTS)
+    would = declared(tmp_path, TEXTS).realms["sind"].clusters["dev"].slurm
+
+    declaration, _ = taken(world, tmp_path)
+
+    assert declaration.realms["sind"].clusters["dev"].slurm == would
+    assert [str(change.address) for change in world.plan(declaration).changes] == ["sind/dev/record"]
+
+
+def test_what_is_not_there_cannot_be_imported(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+
+    with pytest.raises(SindplanError, match="There is no cluster sind/other"):
+        taken(world, tmp_path, Address(("sind", "other")))
+
+
+def test_a_realm_stands_for_its_clusters(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path, f'{PLAIN}[realms.sind.clusters.two]\nimage = "sindplan-node:26.05"\n')
+
+    declaration, _ = taken(world, tmp_path, Address(("sind",)))
+
+    assert set(declaration.realms["sind"].clusters) == {"dev", "two"}
+
+
+def test_clusters_of_two_owners_do_not_go_into_one_file(tmp_path):
+    world = sind_world(seed=1)
+    one = declared(tmp_path, PLAIN)
+    world.apply(one)
+    world.apply(declared(tmp_path, PLAIN.replace('"lab"', '"other"').replace(".dev", ".two")))
+
+    with pytest.raises(SindplanError, match="belong to several declarations"):
+        taken(world, tmp_path, Address(("sind",)))

@@ -1,0 +1,215 @@
+"""Nodes that are replaced under a cluster that works: no job and no record of one is lost."""
+
+import pytest
+
+from sindplan.engine.records import Entry
+from tests.real import OLD_IMAGE
+
+pytestmark = pytest.mark.proof
+
+
+def text(realm: str, image: str, *, workers: int = 2, more: str = "", group: str = "") -> str:
+    where = f"realms.{realm}.clusters.dev"
+    return f"""
+        [{where}]
+        image = "{image}"
+        {more}
+        [{where}.workers.cpu]
+        count = {workers}
+        {group}
+        """
+
+
+def ids(lab, realm):
+    """Return container ids by name."""
+    return {name: found["Id"] for name, found in lab.containers().items() if name.startswith(f"{realm}-dev-")}
+
+
+def replaced(before, after):
+    assert before.keys() == after.keys()
+    return {name.rpartition("-dev-")[2] for name in before if before[name] != after[name]}
+
+
+def submit(lab, realm, *arguments, node="controller"):
+    return lab.read(f"{realm}-dev-{node}", "sbatch", "--parsable", "-D", "/data", *arguments)
+
+
+def test_a_newer_slurm_takes_over_queue_and_history(lab):
+    realm = lab.realm()
+    where = f"realms.{realm}.clusters.dev"
+    parts = f"[{where}.db]\n[{where}.submitter]\n[{where}.accounts.physics]\n"
+    parts += f'[{where}.users.alice]\naccounts = ["physics"]\n'
+    lab.declare(text(realm, OLD_IMAGE) + parts)
+    lab.apply()
+    lab.settled()
+    controller = f"{realm}-dev-controller"
+    job = ("sbatch", "--parsable", "--wait", "-D", "/home/alice", "--wrap", "hostname")
+    done = lab.read(controller, "runuser", "-u", "alice", "--", *job)
+    queue = [submit(lab, realm, "--hold", "--wrap", "hostname") for _ in range(5)]
+    before = ids(lab, realm)
+    lab.declare(text(realm, lab.image) + parts)
+
+    planned = lab.plan(code=2)
+    lab.apply(seconds=300)
+
+    assert "there is no way back" in planned.err
+    assert "sindplan-before-26.05" in planned.err
+    lab.settled()
+    after = ids(lab, realm)
+    assert replaced(before, after) == {"controller", "db", "submitter", "worker-0", "worker-1"}
+    for name in after:
+        assert " 26.05" in lab.read(name, "scontrol", "--version")
+        assert " 26.05" in lab.read(name, "slurmd" if "worker" in name else "slurmctld", "-V")
+    assert {lab.job(realm, job) for job in queue} == {"PENDING"}
+    history = lab.read(controller, "sacct", "-a", "-X", "-n", "-P", "-j", done, "-o", "user,account,state")
+    assert history == "alice|physics|COMPLETED"
+    lab.read(controller, "scontrol", "release", *queue)
+    for job in queue:
+        lab.wait(controller, f"scontrol show job {job} | grep -q JobState=COMPLETED")
+    assert lab.read(f"{realm}-dev-db", "sh", "-c", "ls /var/lib/mysql/sindplan-before-*.sql").endswith(".sql")
+
+
+def test_slurm_does_not_go_back(lab):
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image, workers=1))
+    lab.apply()
+    lab.declare(text(realm, OLD_IMAGE, workers=1))
+
+    refused = lab.plan(code=1)
+
+    assert "cannot read what that wrote" in refused.err
+
+
+def test_workers_are_replaced_in_turns_when_their_jobs_are_done(lab):
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image, workers=3))
+    lab.apply()
+    lab.settled()
+    job = submit(lab, realm, "-w", "worker-1", "--wrap", "sleep 15")
+    lab.wait(f"{realm}-dev-controller", f"scontrol show job {job} | grep -q JobState=RUNNING")
+    before = ids(lab, realm)
+    lab.declare(text(realm, lab.image, workers=3, group='tmp_size = "300m"'))
+
+    planned = lab.plan(code=2)
+    lab.apply(seconds=240)
+
+    assert f"when its jobs are done: {job}." in planned.err
+    lab.settled()
+    assert replaced(before, ids(lab, realm)) == {"worker-0", "worker-1", "worker-2"}
+    assert lab.job(realm, job) == "COMPLETED"
+    ran = lab.read(f"{realm}-dev-controller", "srun", "-N", "3", "hostname").split()
+    assert sorted(ran) == ["worker-0", "worker-1", "worker-2"]
+    assert "300M" in lab.read(f"{realm}-dev-worker-1", "df", "-h", "/tmp")
+
+
+def test_the_only_controller_is_replaced_under_a_running_job_and_a_queue(lab):
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image))
+    lab.apply()
+    lab.settled()
+    controller = f"{realm}-dev-controller"
+    running = submit(lab, realm, "--wrap", "sleep 12; echo through")
+    lab.wait(controller, f"scontrol show job {running} | grep -q JobState=RUNNING")
+    waiting = submit(lab, realm, "--hold", "--wrap", "hostname")
+    before = ids(lab, realm)
+    key = lab.read(controller, "cat", "/etc/ssh/ssh_host_ed25519_key.pub")
+
+    lab.apply("--replace", f"{realm}/dev/node/controller")
+
+    lab.settled()
+    assert replaced(before, ids(lab, realm)) == {"controller"}
+    assert lab.read(controller, "cat", "/etc/ssh/ssh_host_ed25519_key.pub") == key
+    assert lab.job(realm, waiting) == "PENDING"
+    lab.wait(controller, f"scontrol show job {running} | grep -q JobState=COMPLETED")
+
+
+def test_a_pair_of_controllers_goes_one_after_the_other(lab):
+    realm = lab.realm()
+    where = f"realms.{realm}.clusters.dev"
+    lab.declare(text(realm, lab.image) + f"[{where}.controller]\nbackup = true\n[{where}.submitter]\n")
+    lab.apply()
+    lab.settled()
+    job = submit(lab, realm, "--hold", "--wrap", "hostname", node="submitter")
+    before = ids(lab, realm)
+
+    lab.apply(
+        "--replace",
+        f"{realm}/dev/node/controller",
+        "--replace",
+        f"{realm}/dev/node/controller-backup",
+    )
+
+    lab.settled()
+    assert replaced(before, ids(lab, realm)) == {"controller", "controller-backup"}
+    lab.wait(f"{realm}-dev-submitter", '[ "$(scontrol ping | grep -c "is UP")" = 2 ]')
+    assert lab.job(realm, job) == "PENDING"
+
+
+def test_the_database_is_replaced_without_losing_accounting(lab):
+    realm = lab.realm()
+    where = f"realms.{realm}.clusters.dev"
+    lab.declare(text(realm, lab.image, workers=1) + f"[{where}.db]\n")
+    lab.apply()
+    lab.settled()
+    job = submit(lab, realm, "--wait", "--wrap", "hostname")
+    before = ids(lab, realm)
+
+    lab.apply("--replace", f"{realm}/dev/node/db")
+
+    lab.settled()
+    assert replaced(before, ids(lab, realm)) == {"db"}
+    controller = f"{realm}-dev-controller"
+    assert lab.read(controller, "sacct", "-X", "-n", "-P", "-j", job, "-o", "state") == "COMPLETED"
+
+
+def broken_image(lab):
+    """Return an image whose systemd ends at once."""
+    maker = lab.docker.create_container(lab.image, command=["true"])["Id"]
+    try:
+        lab.engine.put_files(maker, [Entry(path="/sbin/init", content=b"#!/bin/sh\nexit 3\n", mode=0o755)])
+        lab.docker.commit(maker, repository=f"{lab.name}-broken", tag="1")
+    finally:
+        lab.docker.remove_container(maker, force=True)
+    lab.images.append(f"{lab.name}-broken:1")
+    return lab.images[-1]
+
+
+def test_an_image_that_does_not_boot_changes_nothing(lab):
+    """The old container was stopped for it, and runs again; the job on another worker never noticed."""
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image))
+    lab.apply()
+    lab.settled()
+    controller = f"{realm}-dev-controller"
+    job = submit(lab, realm, "-w", "worker-0", "--wrap", "sleep 20")
+    lab.wait(controller, f"scontrol show job {job} | grep -q JobState=RUNNING")
+    before = ids(lab, realm)
+    where = f"realms.{realm}.clusters.dev"
+    broken = broken_image(lab)
+    lab.declare(text(realm, lab.image, workers=1) + f'[{where}.workers.odd]\nnodes = "worker-1"\nimage = "{broken}"\n')
+
+    failed = lab.apply(code=1)
+
+    assert "is as it was before" in failed.err
+    assert ids(lab, realm) == before
+    assert {found["State"] for found in lab.containers().values()} == {"running"}
+    assert lab.job(realm, job) == "RUNNING"
+    lab.declare(text(realm, lab.image))
+    lab.settled()
+    assert lab.read(controller, "srun", "-w", "worker-1", "hostname") == "worker-1"
+
+
+def test_the_first_user_gives_every_node_a_home_volume(lab):
+    """A volume that is mounted everywhere cannot be had in place."""
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image))
+    lab.apply()
+    lab.settled()
+    where = f"realms.{realm}.clusters.dev"
+    lab.declare(text(realm, lab.image) + f"[{where}.users.alice]\n")
+
+    lab.apply(seconds=240)
+
+    lab.settled()
+    out = lab.read(f"{realm}-dev-controller", "runuser", "-u", "alice", "--", "srun", "-D", "/home/alice", "id", "-un")
+    assert out == "alice"
