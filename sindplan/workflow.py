@@ -15,7 +15,7 @@ from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
-from sindplan.model.declaration import Declaration
+from sindplan.model.declaration import Declaration, OnTimeout, WorkerGroup
 from sindplan.model.hidden import Hidden
 from sindplan.model.kind import MAKING, Operation, scope_of
 from sindplan.model.layout import Layout, images_of, lay_out, node_images
@@ -25,15 +25,16 @@ from sindplan.observe.gather import take_inventory
 from sindplan.observe.images_kept import with_running_images
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, look_up, observe
-from sindplan.observe.ours import own, with_present_owners, without_guests
+from sindplan.observe.ours import own, with_present_owners, with_workers_that_stay_off, without_guests
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed, Reason
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
+from sindplan.preflight.allowed import NOTHING, Allowed
 from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
-from sindplan.preflight.destroy import check_destroy
+from sindplan.preflight.destroy import check_destroy, check_prune
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners, taken_over
@@ -54,6 +55,7 @@ class Prepared:
         clusters: Clusters that the plan is about.
         privileges: What the plan's new nodes are given beyond their own, one sentence each.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+        on_timeouts: What happens to its jobs then, likewise.
     """
 
     owner: str
@@ -63,6 +65,7 @@ class Prepared:
     findings: tuple[Finding, ...] = ()
     privileges: tuple[str, ...] = ()
     drain_timeouts: Mapping[Address, int] = field(factory=dict)
+    on_timeouts: Mapping[Address, OnTimeout] = field(factory=dict)
 
     @property
     def engine(self) -> EngineInfo:
@@ -88,18 +91,20 @@ def prepare(
     probe: bool = True,
     passwords: Mapping[Address, Hidden] | None = None,
     replace: Collection[Address] = (),
-    allow_job_loss: bool = False,
+    allowed: Allowed = NOTHING,
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
     Args:
         replace: Nodes to replace though nothing of them differs, by address or prefix.
+        allowed: What may be lost, and whether clusters that are no longer declared go.
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
-        allow_job_loss: Whether jobs may be lost or begun anew.
     """
-    clusters = clusters_of(declaration)
+    declared = clusters_of(declaration)
+    pruned = _orphans(engine, declaration) if allowed.prune else frozenset()
+    clusters = (*declared, *sorted(pruned))
     before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
     layout = lay_out(declaration, before.facts(), replace)
     _check_demanded(layout, replace)
@@ -107,22 +112,29 @@ def prepare(
     seen = without_guests(before.observed(), layout)
     wanted = with_present_owners(_without(desired(layout), foreign), seen.state, layout)
     wanted = with_running_images(wanted, seen.state, before.images)
-    state = own(_without(seen.state, foreign), wanted, before)
+    seen = with_workers_that_stay_off(seen, wanted, before)
+    # The mesh of a realm that is not declared goes with its last cluster.
+    kept = {Address((realm, MESH)) for realm in _shared(before.inventory, declaration, pruned)}
+    state = own(_without(seen.state, {*foreign, *kept}), wanted, before)
     wanted, state = as_sind_made_it(wanted, state, before.evidence)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     taken = taken_over(before.inventory, _adopting(declaration))
     plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state, taken))
     machine = read_machine(before.inventory.engine)
+    departures = _departures(declaration, before)
     case = Case(
         layout=layout,
         observation=before,
         plan=plan,
         machine=machine,
+        allowed=allowed,
+        pruned=pruned,
+        drain_timeouts={node: timeout for node, (timeout, _) in departures.items()},
+        on_timeouts={node: then for node, (_, then) in departures.items()},
         plain_secrets=tuple(
             f"{secret.realm}/{secret.cluster}: {'.'.join(map(str, secret.key))}"
             for secret in plain_secrets(declaration)
         ),
-        allow_job_loss=allow_job_loss,
     )
     creating = {change.address for change in plan.changes if change.operation in MAKING}
     return Prepared(
@@ -134,9 +146,11 @@ def prepare(
             *check_host(before.inventory.engine, machine),
             *check_ownership(foreign, before.inventory),
             *check_plan(case),
+            *check_prune(before, pruned, allow_job_loss=allowed.jobs),
         ),
         privileges=privileges(layout.clusters, creating),
-        drain_timeouts=_drain_timeouts(declaration, before),
+        drain_timeouts=case.drain_timeouts,
+        on_timeouts=case.on_timeouts,
     )
 
 
@@ -159,6 +173,20 @@ def _adopting(declaration: Declaration) -> frozenset[Address]:
         for address in clusters_of(declaration)
         if declaration.realms[address.realm].clusters[address.cluster].adopt
     )
+
+
+def _orphans(engine: Engine, declaration: Declaration) -> frozenset[Address]:
+    """Return the clusters that were made from this declaration and are not in it any more."""
+    declared = clusters_of(declaration)
+    found = take_inventory(engine).clusters()
+    return frozenset(a for a, one in found.items() if one.owners == {declaration.name} and a not in declared)
+
+
+def _shared(inventory: Inventory, declaration: Declaration, pruned: Collection[Address]) -> frozenset[str]:
+    """Return the realms of pruned clusters that are not declared and have other clusters."""
+    declared = {address.realm for address in clusters_of(declaration)}
+    realms = {address.realm for address in pruned} - declared
+    return frozenset(realm for realm in realms if _others(inventory, realm, pruned))
 
 
 def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) -> tuple[Prepared, ...]:
@@ -343,12 +371,14 @@ def _declared(record: object) -> str:
     return record.declaration if isinstance(record, ClusterRecord) else ""
 
 
-def _drain_timeouts(declaration: Declaration, before: Observation) -> Mapping[Address, int]:
-    timeouts: dict[Address, int] = {}
-    for address, facts in before.facts().clusters.items():
+def _departures(declaration: Declaration, before: Observation) -> Mapping[Address, tuple[int, OnTimeout]]:
+    """Return how long the jobs of each worker are waited for, and what happens to them then."""
+    found: dict[Address, tuple[int, OnTimeout]] = {}
+    facts = before.facts().clusters
+    for address in clusters_of(declaration):
         cluster = declaration.realms[address.realm].clusters[address.cluster]
-        for short, member in facts.members.items():
-            group = cluster.workers.get(member.group)
-            own = group.drain_timeout if group else None
-            timeouts[address / "node" / short] = cluster.drain_timeout if own is None else own
-    return timeouts
+        for short, member in facts[address].members.items() if address in facts else ():
+            group = cluster.workers.get(member.group, WorkerGroup())
+            timeout = cluster.drain_timeout if group.drain_timeout is None else group.drain_timeout
+            found[address / "node" / short] = (timeout, group.on_timeout or cluster.on_timeout)
+    return found

@@ -37,12 +37,24 @@ def _edited_cluster(draw: st.DrawFn, cluster: Cluster, *, can_account: bool) -> 
     for name, group in cluster.workers.items():
         if not draw(st.booleans()):
             # The size of a group of numbered nodes is in its node set.
-            workers[name] = group if group.nodes else evolve(group, count=draw(st.integers(0, 3)))
+            power = draw(st.sampled_from((group.power, group.power, "on", "off")))
+            resized = group if group.nodes else evolve(group, count=draw(st.integers(0, 3)))
+            workers[name] = evolve(resized, power=power)
     if draw(st.booleans()):
         workers["added"] = WorkerGroup(count=draw(st.integers(0, 2)))
     submitter = draw(st.sampled_from((cluster.submitter, None, cluster.submitter or Submitter())))
     changed = evolve(cluster, workers=workers, submitter=submitter, drain_timeout=draw(st.sampled_from((0, 60))))
-    return draw(_with_other_servers(changed, can_account=can_account)) if draw(st.booleans()) else changed
+    if draw(st.booleans()):
+        changed = draw(_with_other_servers(changed, can_account=can_account))
+    return draw(_with_other_power(changed))
+
+
+@st.composite
+def _with_other_power(draw: st.DrawFn, cluster: Cluster) -> Cluster:
+    there = {names.BACKUP: cluster.controller.backup, names.SUBMITTER: cluster.submitter is not None}
+    single = [*(short for short, is_there in there.items() if is_there), "worker-[0,2]"]
+    off = draw(st.one_of(st.none(), st.sampled_from(single)))
+    return evolve(cluster, power=draw(st.sampled_from((cluster.power, "on", "on", "off"))), powered_off=off)
 
 
 @st.composite
@@ -64,11 +76,18 @@ def _stop(world: World, container: str) -> None:
 
 
 def _pause(world: World, container: str) -> None:
-    world.engine.pause(container)
+    _if_running(world, container, world.engine.pause)
 
 
 def _kill(world: World, container: str) -> None:
-    world.engine.kill(container)
+    _if_running(world, container, world.engine.kill)
+
+
+def _if_running(world: World, container: str, do: Callable[[str], None]) -> None:
+    """Do something to a node that runs; one that is off is started by the same hand."""
+    found = world.engine.inspect_container(container)
+    assert found is not None
+    (do if found.state == "running" else world.engine.start)(container)
 
 
 def _stop_daemons(world: World, container: str) -> None:

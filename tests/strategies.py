@@ -26,6 +26,9 @@ def _tables(required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchSt
     return st.fixed_dictionaries(required, optional=optional)
 
 
+POWER = st.sampled_from(("on", "on", "on", "off"))
+ON_TIMEOUTS = st.sampled_from(("fail", "requeue", "cancel"))
+
 _SELDOM = st.sampled_from((False, False, False, True))
 
 _PRIVILEGES: dict[str, st.SearchStrategy[Any]] = {
@@ -77,7 +80,7 @@ def _workers(draw: st.DrawFn, *, managed: bool) -> dict[str, Any]:
     for name in draw(st.lists(st.sampled_from(GROUPS), max_size=3, unique=True)):
         count = draw(st.integers(0, left))
         left -= count
-        group = draw(_options(drain_timeout=st.sampled_from(DURATIONS)))
+        group = draw(_options(drain_timeout=st.sampled_from(DURATIONS), on_timeout=ON_TIMEOUTS, power=POWER))
         if count and draw(st.booleans()):
             named, indexes = sorted(indexes[:count]), indexes[count:]
             group["nodes"] = f"worker-[{','.join(map(str, named))}]"
@@ -201,6 +204,9 @@ def _clusters(draw: st.DrawFn, name: str, subnet: str) -> dict[str, Any]:
             storage=_STORAGE,
             prevent_destroy=st.booleans(),
             drain_timeout=st.sampled_from(DURATIONS),
+            on_timeout=ON_TIMEOUTS,
+            power=POWER,
+            powered_off=st.sampled_from(("worker-0", "worker-[1-3]")),
             controller=_options(backup=st.booleans()),
             submitter=_options(),
             subnet=st.just(subnet),

@@ -119,7 +119,9 @@ class World:
             observe_again=lambda: self.observe(declaration),
             reporter=reporter or Reporter(),
             settings=evolve(
-                settings or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts), secrets=secrets
+                settings
+                or Settings(parallelism=4, drain_timeouts=prepared.drain_timeouts, on_timeouts=prepared.on_timeouts),
+                secrets=secrets,
             ),
             stop=stop,
         )

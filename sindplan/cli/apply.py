@@ -7,13 +7,14 @@ import click
 from sindplan.cli import options, output
 from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
 from sindplan.execute.apply import OnFailure
+from sindplan.model.address import Address
 
 
 @click.command()
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
-@click.option("--allow-job-loss", is_flag=True, help="Go on though jobs are lost or begun anew.")
+@options.allowances
 @click.option(
     "--on-failure",
     type=click.Choice(["rollback", "stop"]),
@@ -31,6 +32,8 @@ def command(
     auto_approve: bool,
     allow_privileged: bool,
     allow_job_loss: bool,
+    data_loss: tuple[Address, ...],
+    prune: bool,
     on_failure: OnFailure,
     parallelism: int,
     replace: tuple[str, ...],
@@ -41,15 +44,17 @@ def command(
     """Make the clusters match the declaration."""
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
-    from sindplan.workflow import Prepared, clusters_of, get_images, prepare
+    from sindplan.preflight.allowed import Allowed
+    from sindplan.workflow import Prepared, get_images, prepare
 
+    allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
     demanded = options.addresses(replace)
     declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
 
     def plan() -> Prepared:
-        return prepare(engine, slurm, declaration, passwords=passwords, allow_job_loss=allow_job_loss, replace=demanded)
+        return prepare(engine, slurm, declaration, passwords=passwords, allowed=allowed, replace=demanded)
 
     try:
         prepared = plan()
@@ -61,7 +66,7 @@ def command(
             plan,
             engine,
             slurm,
-            observe_again=lambda: observe(engine, slurm, clusters_of(declaration), images=images_of(declaration)),
+            observe_again=lambda: observe(engine, slurm, prepared.clusters, images=images_of(declaration)),
             consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged),
             on_failure=on_failure,
             parallelism=parallelism,

@@ -15,7 +15,7 @@ _CLUSTER_PARTS = 2
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
-@click.option("--allow-job-loss", is_flag=True, help="Go on though jobs run.")
+@options.allow_job_loss
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
 @wait_option
 @lock_option

@@ -131,6 +131,7 @@ def execute_prepared(
                 wait=wait or NO_LIMIT,
                 on_failure=on_failure,
                 drain_timeouts=again.drain_timeouts,
+                on_timeouts=again.on_timeouts,
                 secrets=secrets(again.plan),
             ),
         )

@@ -59,6 +59,45 @@ def read_declaration(paths: Sequence[Path]) -> Declaration:
     return read(tuple(paths) or (DEFAULT_FILE,))
 
 
+allow_job_loss = click.option("--allow-job-loss", is_flag=True, help="Go on though jobs are lost or begun anew.")
+prune = click.option("--prune", is_flag=True, help="Destroy clusters of this declaration that are not in it any more.")
+
+
+class _Prefix(click.ParamType[Address]):
+    """An address, or the beginning of some."""
+
+    name = "address"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        if isinstance(value, Address):
+            return value
+        try:
+            found = Address.parse(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if len(found.parts) < _CLUSTER_PARTS:
+            self.fail(
+                f"{value!r} names no cluster: say REALM/CLUSTER/volume/NAME, or REALM/CLUSTER for all of it", param, ctx
+            )
+        return found
+
+
+_CLUSTER_PARTS = 2
+allow_data_loss = click.option(
+    "--allow-data-loss",
+    "data_loss",
+    multiple=True,
+    metavar="ADDRESS",
+    type=_Prefix(),
+    help="Let this volume, or all below this address, be removed while its cluster stays; repeatable.",
+)
+
+
+def allowances(command: Command) -> Command:
+    """Add the options that allow a plan what it does not do otherwise."""
+    return allow_job_loss(allow_data_loss(prune(command)))
+
+
 secrets_dir = click.option(
     "--secrets-dir",
     type=click.Path(path_type=Path, exists=True, file_okay=False),

@@ -88,6 +88,10 @@ class Progress(Reporter):
         """Say what was done and how long it took."""
         say(f"{_where(action)}: {action.says} took {seconds:.1f}s")
 
+    def noted(self, text: str) -> None:
+        """Say it at once."""
+        say(escaped(text))
+
     def failed(self, action: Action, error: SindplanError) -> None:  # noqa: ARG002 - told at the end
         """Say what failed, at once; the summary at the end says it whole."""
         say(_styled(f"{_where(action)}: {action.says} failed", "red", err=True))

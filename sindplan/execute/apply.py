@@ -19,6 +19,7 @@ from sindplan.execute.reporter import Reporter
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.kinds.run import Known, Run
 from sindplan.model.address import MESH, Address
+from sindplan.model.declaration import OnTimeout
 from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation, scope_of
 from sindplan.model.resource import State
@@ -40,6 +41,7 @@ class Settings:
     Attributes:
         wait: Seconds that waiting for one node may take.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+        on_timeouts: What happens to its jobs then, likewise.
         secrets: Passwords that slurmdbd has at its database, by cluster.
     """
 
@@ -47,6 +49,7 @@ class Settings:
     wait: float = 300
     on_failure: OnFailure = "rollback"
     drain_timeouts: Mapping[Address, int] = field(factory=dict)
+    on_timeouts: Mapping[Address, OnTimeout] = field(factory=dict)
     secrets: Mapping[Address, Hidden] = field(factory=dict)
 
 
@@ -89,6 +92,8 @@ def apply(
         wait=settings.wait,
         known=known_from(before),
         drain_timeouts=settings.drain_timeouts,
+        on_timeouts=settings.on_timeouts,
+        say=reporter.noted,
         secrets=settings.secrets,
         stop=stop,
     )
@@ -164,6 +169,7 @@ def _take_back(
         wait=run.wait,
         known=known_from(now),
         drain_timeouts=run.drain_timeouts,
+        lifted=run.lifted,
         secrets=run.secrets,
         taking_back=True,
     )

@@ -75,7 +75,7 @@ class _Books:
                 if stop.is_set() or action.scope in self.failed_scopes:
                     # Never marked done, so nothing that waits for it becomes ready.
                     continue
-                if action.final or action.phase is not Phase.BUILD:
+                if action.final or action.phase >= Phase.REMOVE:
                     self.removing.add(action.scope)
                 if action.step == BARRIER:
                     self.sorter.done(name)

@@ -19,6 +19,9 @@ class Reporter:
     def finished(self, action: Action, seconds: float) -> None:
         """Hear that an action was done, and how long it took."""
 
+    def noted(self, text: str) -> None:
+        """Hear of something that people would not expect; called by any thread."""
+
     def failed(self, action: Action, error: SindplanError) -> None:
         """Hear that an action failed."""
 

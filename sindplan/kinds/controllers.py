@@ -52,6 +52,12 @@ def answering(run: Run, cluster: Address) -> str | None:
     return next((node for node in (first, backup) if node is not None and _controls(run, node)), None)
 
 
+def is_running(run: Run, node: str) -> bool:
+    """Say whether a container runs."""
+    container = run.engine.inspect_container(node)
+    return container is not None and container.state == "running"
+
+
 def backup_controls(run: Run, cluster: Address) -> bool:
     """Say whether a backup's slurmctld runs."""
     backup = run.known.ids.get(cluster / "node" / names.BACKUP)

@@ -12,7 +12,8 @@ from attrs import evolve
 from sindplan.engine.records import Container
 from sindplan.errors import NotFound
 from sindplan.kinds import config, labels
-from sindplan.kinds.controllers import answering, has_taken_over
+from sindplan.kinds.controllers import answering, has_taken_over, is_running
+from sindplan.kinds.draining import drained, lift
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import create
@@ -23,12 +24,16 @@ from sindplan.kinds.run import Run
 from sindplan.kinds.units_said import units_said
 from sindplan.model import names, network
 from sindplan.model.address import Address
-from sindplan.model.kind import After, Kind, Phase, Step, Where
+from sindplan.model.kind import After, Depending, Kind, Phase, Step, Steps, Where
 from sindplan.model.resource import Resource
 from sindplan.plan.plan import Action, Change
 from sindplan.slurm.files import CONFIG
+from sindplan.slurm.port import OFF_REASON
 
 __all__ = ["JOIN", "KIND", "PERFORM", "seen", "wanted"]
+
+_GRACE = 60
+"""Seconds that a node has to shut down: MariaDB writes its pages, slurmctld its state."""
 
 _CREATE = Step(
     "node.create",
@@ -57,6 +62,21 @@ _START = Step(
         After("service.restart", Where.NEEDED),
     ),
 )
+_POWER_ON = Step(
+    "node.power-on",
+    "powering on",
+    # Up as they went down: first what others need.
+    after=(*_START.after, After("node.start", Where.CLUSTER)),
+)
+_STOP = Step("node.stop", "powering off", Phase.STOP, last=True)
+_STOP_SERVER = Step(
+    "node.stop-server",
+    "powering off",
+    Phase.STOP,
+    # Workers first, then the controllers, the backup before the one that it would stand in for, then the db.
+    after=(After("node.stop", Where.CLUSTER), After("node.stop-server", Where.NEEDING)),
+    last=True,
+)
 _CONNECT = Step(
     "node.connect",
     "connecting",
@@ -69,6 +89,7 @@ JOIN = Step(
         After("node.connect", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
         After("node.restore", Where.CLUSTER),
+        After("node.power-on", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
         After("node.prove", Where.EARLIER),
@@ -78,21 +99,46 @@ JOIN = Step(
 )
 """Waiting until slurmctld can use the workers: one action a cluster, taken by nodes, daemons and Slurm's records alike."""
 
+_SERVERS = ("controller", "db")
+"""Roles of the nodes that others need: last to go down, first to come up."""
+
+
+def _making(_: Node | None, after: Node) -> Steps:
+    """Return what makes a node; one that shall be off is started once, so that it is whole, and stopped."""
+    is_server = after.labels[labels.ROLE] in _SERVERS
+    if after.power == "running":
+        return (_CREATE, _START, JOIN)
+    return (_CREATE, _START, JOIN, _STOP_SERVER) if is_server else (_CREATE, _START, _STOP)
+
+
+def _powering(before: Node, after: Node) -> Steps:
+    """Return what brings a node to a power."""
+    is_server = after.labels[labels.ROLE] in _SERVERS
+    if not before.made:
+        # That it is made includes it.
+        return ()
+    if after.power == "stopped":
+        return (_STOP_SERVER if is_server else _STOP,)
+    return (_START if is_server or before.power == "paused" else _POWER_ON, JOIN)
+
+
+_MAKE = Depending(_making, (_CREATE, _START, JOIN, _STOP, _STOP_SERVER))
+
 KIND = Kind(
     name="node",
     resource=Node,
-    create=(_CREATE, _START, JOIN),
+    create=_MAKE,
     update={
         "successor": (RESTORE, JOIN),
         "name": (RENAME,),
-        "made": (_CREATE, _START, JOIN),
-        "power": (_START, JOIN),
+        "made": _MAKE,
+        "power": Depending(_powering, (_START, _POWER_ON, JOIN, _STOP, _STOP_SERVER)),
         "cpus": (Step("node.limit", "setting limits"),),
         "memory": (Step("node.limit", "setting limits"),),
         "networks": (_CONNECT, JOIN),
         "aside": (FORGET,),
     },
-    replace={**REPLACE, "anew": (_CREATE, _START, JOIN)},
+    replace={**REPLACE, "anew": _MAKE},
     delete=(Step("node.remove", "removing", Phase.REMOVE),),
 )
 
@@ -149,9 +195,6 @@ def start(run: Run, action: Action) -> None:
     node = change.after
     assert isinstance(node, Node)
     container = run.id(change.address)
-    if node.power == "stopped":
-        run.engine.stop(container)
-        return
     before = change.before
     is_first = change.address.name == names.CONTROLLER
     if isinstance(before, Node) and before.power == "paused" and is_first and has_taken_over(run, change.address.scope):
@@ -170,6 +213,20 @@ def start(run: Run, action: Action) -> None:
     bring_up(run, change.address, node, is_new=is_new)
 
 
+def stop(run: Run, action: Action) -> None:
+    """Stop a node; daemons have time to write down what they know."""
+    (change,) = action.changes
+    if change.address in run.lifted:
+        # It was to stay on, and this is taken back: what began to run on it is waited for.
+        drained(run, change.address.scope, change.address.name, OFF_REASON)
+    container = run.id(change.address)
+    if change.address.name == names.CONTROLLER and is_running(run, container):
+        # With it everything goes off; what was not read yet is read at the next start.
+        for mark in (*config.MARKS.values(), *config.RESTART_MARKS.values()):
+            config.settle(run, container, mark)
+    run.engine.stop(container, grace=_GRACE)
+
+
 def _thaw(run: Run, address: Address, node: Node) -> None:
     container = run.id(address)
     # Nobody could ask a frozen node whether its daemons run, nor tell them to start anew.
@@ -185,19 +242,41 @@ def _thaw(run: Run, address: Address, node: Node) -> None:
 
 
 def join(run: Run, action: Action) -> None:
-    """Wait until slurmctld can use the workers that were started, or whose daemons were."""
+    """Wait until slurmctld can use the workers that were started, or whose daemons were.
+
+    Those that had been powered off are put back into service. Of what was taken back nothing else is waited for.
+    """
     workers = sorted({worker for change in action.changes if (worker := _joins(change)) is not None})
-    stopped = any(isinstance(change.after, Node) and change.after.power != "running" for change in action.changes)
+    powered_on = [change.address.name for change in action.changes if _comes_up(change)]
     controller = answering(run, action.scope)
-    if controller is not None and not stopped and not run.taking_back:
+    if controller is None or not is_running(run, controller):
+        # Slurm is off; its workers join when it is on.
+        return
+    db = run.known.ids.get(action.scope / "node" / names.DB)
+    if any(_is_made_off(change) for change in action.changes) and db is not None and not is_running(run, db):
+        return
+    if not run.taking_back:
         _start_again(run, action)
         run.slurm.join(controller, workers, run.wait)
-    booted = {unit for change in action.changes if isinstance(change.after, Node) for unit in change.after.units}
-    if controller is not None and booted and not run.taking_back:
-        # Whoever else had to be restarted for new files has been, too, by now.
-        for name in config.RESTART_MARKS:
-            if f"{name}.service" in booted:
-                config.settle(run, controller, config.RESTART_MARKS[name])
+    elif powered_on:
+        run.slurm.join(controller, [], run.wait)
+    lifted = lift(run, controller, [worker for worker in workers if worker in powered_on], OFF_REASON)
+    run.lifted |= {action.scope / "node" / worker for worker in lifted}
+    if not run.taking_back:
+        _settle_restarts(run, action, controller)
+
+
+def _settle_restarts(run: Run, action: Action, controller: str) -> None:
+    """Take away the marks of restarts that booting brought: whoever else had to be restarted for new files has been by now."""
+    booted = {
+        unit
+        for change in action.changes
+        if isinstance(change.after, Node) and change.after.power == "running"
+        for unit in change.after.units
+    }
+    for name in config.RESTART_MARKS:
+        if f"{name}.service" in booted:
+            config.settle(run, controller, config.RESTART_MARKS[name])
 
 
 def _start_again(run: Run, action: Action) -> None:
@@ -215,10 +294,21 @@ def _start_again(run: Run, action: Action) -> None:
             run.slurm.start_units(found.id, [f"{name}.service"], run.wait, restart=True)
 
 
+def _is_made_off(change: Change) -> bool:
+    return isinstance(change.after, Node) and change.after.power == "stopped"
+
+
+def _comes_up(change: Change) -> bool:
+    before, after = change.before, change.after
+    return isinstance(before, Node) and isinstance(after, Node) and before.power != after.power == "running"
+
+
 def _joins(change: Change) -> str | None:
     """Return the worker of Slurm's that a change is about."""
     after = change.after
     if isinstance(after, Node):
+        if after.power != "running":
+            return None
         is_slurms = names.worker_index(change.address.name) is not None and labels.is_managed(after.labels)
         return change.address.name if is_slurms else None
     *_, short, name = change.address.parts
@@ -265,6 +355,9 @@ def remove(run: Run, action: Action) -> None:
 PERFORM = {
     "node.create": create,
     "node.start": start,
+    "node.power-on": start,
+    "node.stop": stop,
+    "node.stop-server": stop,
     "node.join": join,
     "node.limit": limit,
     "node.connect": connect,

@@ -20,8 +20,10 @@ def bring_up(run: Run, address: Address, node: Node, *, is_new: bool = False) ->
 
     def boot() -> None:
         run.engine.start(container)
-        slurms = [unit for unit in node.units if is_new and node.starts_early and unit in _TRIES_EARLY]
-        run.slurm.boot(container, [unit for unit in node.units if unit not in slurms], run.wait)
+        # In a cluster that is off a slurmctld may wait for another, or for a database, that does not run.
+        units = [unit for unit in node.units if node.power == "running" or unit != "slurmctld.service"]
+        slurms = [unit for unit in units if is_new and node.starts_early and unit in _TRIES_EARLY]
+        run.slurm.boot(container, [unit for unit in units if unit not in slurms], run.wait)
         if slurms:
             # They have found no files that speak of them, or a slurmctld that did not know them, and given up.
             run.slurm.start_units(container, slurms, run.wait, restart=True)

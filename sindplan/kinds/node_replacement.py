@@ -8,17 +8,18 @@ from attrs import evolve, frozen
 from sindplan.engine.records import Container, Entry
 from sindplan.errors import NotFound, SindplanError
 from sindplan.kinds.controllers import answering, backup_controls
+from sindplan.kinds.draining import drained
 from sindplan.kinds.host_key import HOST_KEY, HostKey, new_host_key
 from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import build
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.node_wanted import MARIADB_FOLDER
 from sindplan.kinds.run import Run
-from sindplan.kinds.slurm_node import drained
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import STATE
+from sindplan.slurm.port import DRAIN_REASON
 
 KEPT = "sindplan-before-{}"
 """What a copy of the state, or a dump of the database, is called: by the version that comes after it."""
@@ -53,7 +54,7 @@ def _sides(action: Action) -> tuple[Address, Node, Node]:
 def drain(run: Run, action: Action) -> None:
     """Have a worker finish its jobs; those that wait for it may go on waiting."""
     address, _, _ = _sides(action)
-    drained(run, address.scope, address.name, stays=True)
+    drained(run, address.scope, address.name, DRAIN_REASON)
 
 
 def keep(run: Run, action: Action) -> None:

@@ -142,7 +142,8 @@ class Node(EngineObject):
         if not (labels.is_managed(self.labels) and labels.is_managed(before.labels)):
             return "plain"
         if names.worker_index(self.short) is not None:
-            return "worker"
+            # Of one that does not run, jobs need not be waited for, nor could they.
+            return "worker" if before.power != "stopped" else "plain"
         keeps = self.short in (names.DB, names.CONTROLLER)
         return "upgrade" if keeps and is_upgrade(before.slurm_version, self.slurm_version) else "plain"
 

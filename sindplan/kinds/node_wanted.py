@@ -41,7 +41,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         name=names.container(cluster.realm, cluster.name, node.short),
         short=node.short,
         image=node.image,
-        power="running",
+        power="running" if node.power == "on" else "stopped",
         cpus=node.cpus if cluster.limits else None,
         memory=node.memory if cluster.limits else None,
         tmp_size=node.tmp_size,
@@ -136,6 +136,9 @@ def _starts_after(cluster: ClusterLayout, node: NodeLayout) -> frozenset[Address
     services = {
         cluster.address / "service" / found.short / unit.removesuffix(".service") for unit in units_of(cluster, found)
     }
+    if node.short == names.BACKUP:
+        # It reads its files while slurmdbd answers, not while that is restarted.
+        services.add(cluster.address / "service" / names.DB / "slurmdbd")
     return frozenset({cluster.address / "node" / found.short, *services})
 
 

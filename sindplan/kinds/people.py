@@ -47,7 +47,15 @@ class NodePeople(Resource):
         return self.node
 
 
-_SET = Step("people.set", "making users", after=(After("node.create", Where.NEEDED), After("node.start", Where.NEEDED)))
+_SET = Step(
+    "people.set",
+    "making users",
+    after=(
+        After("node.create", Where.NEEDED),
+        After("node.start", Where.NEEDED),
+        After("node.power-on", Where.NEEDED),
+    ),
+)
 
 KIND = Kind(
     name="people",
@@ -91,9 +99,12 @@ def change(run: Run, action: Action) -> None:
     )
     container = run.id(new.node)
     texts = {USERS_FILE: new.content, HOMES_FILE: new.homes}
-    run.engine.put_files(container, [Entry(path=path, content=text.encode()) for path, text in texts.items() if text])
     found = run.engine.inspect_container(container)
-    if found is None or found.state != "running":
+    runs = found is not None and found.state == "running"
+    # Nothing can be removed from a container that does not run; an empty file says as little as none.
+    entries = [Entry(path=path, content=text.encode()) for path, text in texts.items() if text or not runs]
+    run.engine.put_files(container, entries)
+    if not runs:
         # Its next boot reads them.
         return
     gone = [path for path, text in texts.items() if not text]

@@ -8,6 +8,7 @@ from attrs import Factory, define, field
 
 from sindplan.engine.port import Engine
 from sindplan.model.address import Address
+from sindplan.model.declaration import OnTimeout
 from sindplan.model.hidden import Hidden
 from sindplan.plan.plan import Action
 from sindplan.slurm.port import Slurm
@@ -38,6 +39,10 @@ class Known:
     host_keys: dict[Address, str] = Factory(dict)
 
 
+def _say_nothing(_: str) -> None:
+    """Tell nobody."""
+
+
 @define
 class Run:
     """One execution of one plan.
@@ -50,6 +55,9 @@ class Run:
         stop: Set when the run is interrupted; steps that wait for people look at it.
         secrets: Passwords that slurmdbd has at its database, by cluster.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
+        on_timeouts: What happens to its jobs then, likewise.
+        say: Tells people what they would not expect; may be called by any thread.
+        lifted: Workers that this run has put back into service after they had been powered off.
     """
 
     engine: Engine
@@ -61,6 +69,9 @@ class Run:
     taking_back: bool = False
     secrets: Mapping[Address, Hidden] = Factory(dict)
     drain_timeouts: Mapping[Address, int] = Factory(dict)
+    on_timeouts: Mapping[Address, OnTimeout] = Factory(dict)
+    say: Callable[[str], None] = _say_nothing
+    lifted: set[Address] = Factory(set)
     stop: threading.Event = Factory(threading.Event)
     _locks: dict[str, threading.Lock] = field(factory=dict, init=False)
     _guard: threading.Lock = field(factory=threading.Lock, init=False)

@@ -113,7 +113,8 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
         }
         once = _once({path: masked(file.content) for path, file in files.items()})
         for node in cluster.nodes:
-            for unit in units_of(cluster, node):
+            # On a node that is off nothing is expected to run.
+            for unit in units_of(cluster, node) if node.power == "on" else ():
                 name = unit.removesuffix(".service")
                 reader = _READERS.get((node.short, name))
                 yield (

@@ -27,6 +27,7 @@ class Service(Resource):
     """
 
     KIND: ClassVar[str] = "service"
+    FOLLOWS_POWER: ClassVar[bool] = True
 
     node: Address = field(metadata=IGNORED)
     unit: str = field(metadata=IGNORED)

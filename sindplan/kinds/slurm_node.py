@@ -8,24 +8,20 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
-from sindplan.errors import NodeFailed, SindplanError
-from sindplan.kinds.controllers import answering, writer
+from sindplan.kinds.controllers import writer
+from sindplan.kinds.draining import drained, lift
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.model.declaration import DRAIN_TIMEOUT
-from sindplan.model.kind import After, Kind, Step, Where
+from sindplan.model.kind import After, Depending, Kind, Step, Steps, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
-from sindplan.model.units import spell_duration
-from sindplan.plan.plan import Action
-from sindplan.slurm.port import DRAIN_REASON, SlurmNodeState
+from sindplan.plan.plan import Action, Change
+from sindplan.slurm.port import DRAIN_REASON, OFF_REASON, SlurmNodeState
 
-_SLICE = 10
-"""Seconds after which a wait for jobs looks up whether it was interrupted."""
-Service = Literal["in service", "leaving", "down"]
+Service = Literal["in service", "powered off", "leaving", "down"]
 
 
 @frozen(kw_only=True)
@@ -33,7 +29,8 @@ class SlurmNode(Resource):
     """Slurm's record of a worker.
 
     Attributes:
-        state: `leaving` while sindplan drains it; `down` when Slurm has given up a node that runs.
+        state: `leaving` while sindplan drains it; `powered off` when it is drained and nothing runs on it any more; `down` when
+            Slurm has given up a node that runs.
     """
 
     KIND: ClassVar[str] = "slurm"
@@ -53,38 +50,62 @@ class SlurmNode(Resource):
         return self.cluster / "node/controller"
 
 
+_DRAIN = Step(
+    "slurm.drain",
+    "draining",
+    after=(
+        After("node.create", Where.CLUSTER),
+        # Nobody is drained for a configuration that slurmctld would refuse.
+        After("file.try", Where.CLUSTER),
+        # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
+        After("key.write", Where.CLUSTER),
+    ),
+)
+_POWER_OFF = Step(
+    "slurm.power-off",
+    "draining",
+    after=(
+        After("node.create", Where.CLUSTER),
+        After("node.start", Where.NEEDED),
+        # slurmctld runs by then, and has heard of those that are made to be off.
+        After("node.join", Where.CLUSTER),
+        After("node.prove", Where.NEEDED),
+        After("service.start", Where.CLUSTER),
+        After("service.reconfigure", Where.CLUSTER),
+        After("service.restart", Where.CLUSTER),
+        After("service.settle", Where.CLUSTER),
+    ),
+)
+_RESUME = Step(
+    "slurm.resume",
+    "resuming",
+    after=(
+        After("node.join", Where.CLUSTER),
+        After("node.prove", Where.NEEDED),
+        After("service.start", Where.CLUSTER),
+        # It is down for the very reason that its slurmd has not been restarted yet.
+        After("service.restart", Where.CLUSTER),
+        After("service.settle", Where.CLUSTER),
+    ),
+)
+
+
+def _registering(_: None, after: SlurmNode) -> Steps:
+    """Return what a worker takes that Slurm gets to know."""
+    return (_POWER_OFF,) if after.state == "powered off" else (JOIN,)
+
+
+def _turning(_: SlurmNode, after: SlurmNode) -> Steps:
+    """Return what brings a worker's record to a state."""
+    return (_POWER_OFF,) if after.state == "powered off" else (_RESUME,)
+
+
 KIND = Kind(
     name="slurm",
     resource=SlurmNode,
-    create=(JOIN,),
-    update={
-        "state": (
-            Step(
-                "slurm.resume",
-                "resuming",
-                after=(
-                    After("node.join", Where.CLUSTER),
-                    After("service.start", Where.CLUSTER),
-                    # It is down for the very reason that its slurmd has not been restarted yet.
-                    After("service.restart", Where.CLUSTER),
-                    After("service.settle", Where.CLUSTER),
-                ),
-            ),
-        )
-    },
-    delete=(
-        Step(
-            "slurm.drain",
-            "draining",
-            after=(
-                After("node.create", Where.CLUSTER),
-                # Nobody is drained for a configuration that slurmctld would refuse.
-                After("file.try", Where.CLUSTER),
-                # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
-                After("key.write", Where.CLUSTER),
-            ),
-        ),
-    ),
+    create=Depending(_registering, (JOIN, _POWER_OFF)),
+    update={"state": Depending(_turning, (_RESUME, _POWER_OFF))},
+    delete=(_DRAIN,),
 )
 
 
@@ -99,7 +120,11 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
         for worker in cluster.slurm_workers:
             yield (
                 address_of(cluster.address, worker.short),
-                SlurmNode(cluster=cluster.address, name=worker.short, state="in service"),
+                SlurmNode(
+                    cluster=cluster.address,
+                    name=worker.short,
+                    state="in service" if worker.power == "on" else "powered off",
+                ),
             )
 
 
@@ -118,83 +143,47 @@ def _state(cluster: ClusterEvidence, name: str, state: SlurmNodeState) -> Servic
     if state.leaving:
         return "leaving"
     container = cluster.nodes.get(name)
+    runs = container is not None and container.state == "running"
+    if state.powered_off and state.jobs and runs:
+        # An apply was killed while it waited for them.
+        return "leaving"
+    if state.powered_off or (state.drained and container is not None and not runs):
+        return "powered off"
     # A node that does not run is down for that reason; starting it is another change.
-    return "down" if state.down and container is not None and container.state == "running" else "in service"
+    return "down" if state.down and runs else "in service"
+
+
+def empties(change: Change) -> bool:
+    """Say whether a change of a worker's record waits for its jobs."""
+    record = change.after
+    return record is None or (isinstance(record, SlurmNode) and record.state == "powered off")
 
 
 def drain(run: Run, action: Action) -> None:
-    """Drain a worker and wait until its jobs are done."""
+    """Drain a worker and wait until its jobs are done: one that leaves, or one that is powered off."""
     (change,) = action.changes
-    record = change.before
+    record = change.resource
     assert isinstance(record, SlurmNode)
-    drained(run, record.cluster, record.name)
-
-
-def drained(run: Run, cluster: Address, short: str, *, stays: bool = False) -> None:
-    """Drain a worker and wait until its jobs are done.
-
-    Args:
-        stays: Whether it comes back: jobs that wait for it by name may go on waiting then.
-    """
-    controller = answering(run, cluster)
-    view = run.slurm.view(controller) if controller is not None else None
-    if controller is None or view is None:
-        if run.taking_back:
-            # What this run made never became part of a cluster that answers.
-            return
-        raise SindplanError(
-            f"slurmctld of {cluster} does not answer, so nobody can say whether {short} is busy.",
-            "Mend the controller first (sindplan plan shows what it needs), then take workers away.",
-        )
-    if short not in view.nodes:
-        return
-    waiting = view.nodes[short].waiting
-    if waiting and not stays and not run.taking_back:
-        raise SindplanError(
-            f"The pending jobs {', '.join(waiting)} ask for {short} by name and would fail with it; it stays.",
-            "Let them run, cancel them (scancel), or have them ask for something else (scontrol update).",
-        )
-    try:
-        run.slurm.drain(controller, [short], DRAIN_REASON)
-    except NodeFailed:
-        again = run.slurm.view(controller)
-        if again is None or short in again.nodes:
-            raise
-        # The reconfigure of an apply that was killed has just taken it out.
-        return
-    timeout = run.drain_timeouts.get(cluster / "node" / short, DRAIN_TIMEOUT)
-    left = _wait_empty(run, controller, short, timeout)
-    if left:
-        run.slurm.resume(controller, [short])
-        when = "at the interruption" if run.stop.is_set() else f"after {spell_duration(timeout)}"
-        raise SindplanError(
-            f"{short} still runs the jobs {', '.join(left)} {when}; it stays.",
-            "Wait for the jobs or cancel them (scancel), or give the group a longer drain_timeout.",
-        )
-
-
-def _wait_empty(run: Run, controller: str, name: str, timeout: int) -> tuple[str, ...]:
-    """Wait for a worker's jobs, in slices, so that an interruption is heard; return those that are left."""
-    left: tuple[str, ...] = ()
-    for waited in range(0, max(timeout, 1), _SLICE):
-        left = run.slurm.wait_empty(controller, [name], min(_SLICE, timeout - waited))
-        if not left or run.stop.is_set():
-            break
-    return left
+    reason = DRAIN_REASON if change.after is None else OFF_REASON
+    drained(run, record.cluster, record.name, reason, for_good=change.after is None)
 
 
 def resume(run: Run, action: Action) -> None:
     """Let a worker take jobs again, or drain it again when a run is taken back."""
     (change,) = action.changes
-    record = change.after
+    before, record = change.before, change.after
+    assert isinstance(before, SlurmNode)
     assert isinstance(record, SlurmNode)
     controller = writer(run, record.cluster)
-    if record.state == "in service":
-        run.slurm.resume(controller, [record.name])
-        if not run.taking_back:
-            run.slurm.join(controller, [record.name], run.wait)
-    elif record.state == "leaving":
+    if record.state == "leaving":
         run.slurm.drain(controller, [record.name], DRAIN_REASON)
+        return
+    if before.state == "down":
+        run.slurm.resume(controller, [record.name])
+    else:
+        lift(run, controller, [record.name])
+    if not run.taking_back:
+        run.slurm.join(controller, [record.name], run.wait)
 
 
-PERFORM = {"slurm.drain": drain, "slurm.resume": resume}
+PERFORM = {"slurm.drain": drain, "slurm.power-off": drain, "slurm.resume": resume}

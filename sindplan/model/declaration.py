@@ -104,7 +104,9 @@ class WorkerGroup(NodeOptions):
     )
     nodes: str | None = field(default=None, metadata=about('Explicit workers as a node set, such as "worker-[8-9]".'))
     managed: bool | None = field(default=None, metadata=about("Whether Slurm is set up."))
-    power: Power | None = field(default=None, metadata=about("Whether the nodes run.", later="power"))
+    power: Power | None = field(
+        default=None, metadata=about("Whether the group's nodes run; none of a cluster that is off does.")
+    )
     features: tuple[str, ...] = field(default=(), metadata=about("Slurm features."))
     gres: str | None = field(default=None, metadata=about("Slurm generic resources, such as gpu:a100:2."))
     weight: int | None = field(default=None, metadata=about("Slurm scheduling weight."))
@@ -115,7 +117,7 @@ class WorkerGroup(NodeOptions):
         default=None, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
     )
     on_timeout: OnTimeout | None = field(
-        default=None, metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
+        default=None, metadata=about('What happens to jobs then; "fail" gives up, and the worker stays.')
     )
     max_unavailable: int | None = field(default=None, metadata=about("How many workers are replaced at the same time."))
 
@@ -208,12 +210,15 @@ class Cluster:
     )
     pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
     follow_tag: bool = field(default=False, metadata=about("Replace nodes when their image's tag means another image."))
-    power: Power = field(default="on", metadata=about("Whether the cluster runs.", later="power"))
+    power: Power = field(default="on", metadata=about("Whether the cluster runs."))
+    powered_off: str | None = field(
+        default=None, metadata=about('Single nodes that do not run, as a node set such as "submitter,worker-[2-3]".')
+    )
     drain_timeout: Seconds = field(
         default=DRAIN_TIMEOUT, metadata=about("How long to wait for jobs before a worker leaves; 10m unless set.")
     )
     on_timeout: OnTimeout = field(
-        default="fail", metadata=about('What happens to jobs then; "fail" gives up.', later="job policies")
+        default="fail", metadata=about('What happens to jobs then; "fail" gives up, and the worker stays.')
     )
     max_unavailable: int = field(
         default=1, metadata=about("How many workers of a group are replaced at the same time.")

@@ -1,7 +1,8 @@
 """What a kind of resource tells the planner: which steps each operation takes, and what each step waits for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, IntEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -23,11 +24,13 @@ MAKING = frozenset({Operation.CREATE, Operation.REPLACE})
 
 
 class Phase(IntEnum):
-    """When a step is due within its cluster. Only the first phase can be taken back."""
+    """When a step is due within its cluster. What comes before removals can be taken back."""
 
     BUILD = 1
-    REMOVE = 2
-    SEAL = 3
+    STOP = 2
+    """Nodes are powered off: what is done through them has been done by then."""
+    REMOVE = 3
+    SEAL = 4
 
 
 class Where(Enum):
@@ -67,6 +70,7 @@ class Step:
         covers: Names of steps that are not taken where a resource takes this one: it does what they would do.
         applies: Says of which resources it is taken at all.
         later_only: Whether it is left out where what carries the resource is made in the same plan.
+        last: Whether it comes after every other step of its resource, those in a batch too.
     """
 
     name: str
@@ -79,6 +83,26 @@ class Step:
     covers: frozenset[str] = frozenset()
     applies: Callable[[Resource], bool] = _always
     later_only: bool = False
+    last: bool = False
+
+
+Steps = tuple[Step, ...]
+
+
+@frozen
+class Depending:
+    """Steps that depend on what becomes of a resource.
+
+    Attributes:
+        choose: Returns those to take, by the resource as it was (None for one that comes) and as it will be.
+        among: All that there are.
+    """
+
+    choose: Callable[[Any, Any], Steps]
+    among: Steps
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.among)
 
 
 @frozen(kw_only=True)
@@ -96,11 +120,25 @@ class Kind:
 
     name: str
     resource: type[Resource]
-    create: tuple[Step, ...] = ()
-    update: Mapping[str, tuple[Step, ...]] = field(factory=dict)
-    replace: Mapping[str, tuple[Step, ...]] = field(factory=dict)
-    delete: tuple[Step, ...] = ()
+    create: Steps | Depending = ()
+    update: Mapping[str, Steps | Depending] = field(factory=dict)
+    replace: Mapping[str, Steps | Depending] = field(factory=dict)
+    delete: Steps = ()
     comes_with_host: bool = False
+
+    def creating(self, after: Resource) -> Steps:
+        """Return the steps that make a resource."""
+        return self.create.choose(None, after) if isinstance(self.create, Depending) else self.create
+
+    def updating(self, name: str, before: Resource, after: Resource) -> Steps:
+        """Return the steps that a change of a field takes."""
+        steps = self.update[name]
+        return steps.choose(before, after) if isinstance(steps, Depending) else steps
+
+    def replacing(self, before: Resource, after: Resource) -> Steps:
+        """Return the steps in which one resource takes another's place; none where that cannot be, which the preflight says."""
+        steps = self.replace.get(after.manner(before), ())
+        return steps.choose(before, after) if isinstance(steps, Depending) else steps
 
 
 def scope_of(address: Address, resource: Resource) -> Address:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from attrs import field, frozen
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
 from sindplan.model import declaration as said
 from sindplan.model import names, network
 from sindplan.model.address import MESH, Address, below_any, natural
-from sindplan.model.declaration import Cluster, Declaration, NodeOptions, WorkerGroup
+from sindplan.model.declaration import Cluster, Declaration, NodeOptions, Power, WorkerGroup
 from sindplan.model.facts import ClusterFacts, Facts, ImageFacts, Member, MeshFacts
 from sindplan.model.people import Ids, People, people
 from sindplan.model.workers import assign_workers, taken_over
@@ -38,6 +39,7 @@ class NodeLayout:
         max_unavailable: How many of its group may be replaced at once.
         foreign: Whether another tool made its container, which stays.
         bare: Whether its container holds its data, and no volume does.
+        power: Whether it runs.
     """
 
     short: str
@@ -60,6 +62,7 @@ class NodeLayout:
     max_unavailable: int = 1
     foreign: bool = False
     bare: bool = False
+    power: Power = "on"
 
     @property
     def role(self) -> str:
@@ -80,6 +83,7 @@ class ClusterLayout:
         people: Its users and groups.
         ids: The ids that they, and others before them, were given.
         cvmfs: How nodes mount /cvmfs: `volume`, `hostPath`, or empty for not at all.
+        powered_off: Nodes that are off by name, whether there are such nodes or not.
     """
 
     realm: str
@@ -97,6 +101,7 @@ class ClusterLayout:
     people: People = field(factory=People)
     ids: Ids = field(factory=Ids)
     cvmfs: str = ""
+    powered_off: tuple[str, ...] = ()
 
     @property
     def address(self) -> Address:
@@ -209,6 +214,7 @@ def _cluster(
     seen = facts.clusters.get(Address((realm, name)), ClusterFacts())
     subnet = seen.subnet or cluster.subnet or ""
     managed = is_managed(cluster)
+    off = frozenset(NodeSet(cluster.powered_off, resolver=RESOLVER_NOGROUP)) if cluster.powered_off else frozenset()
 
     def node(short: str, group: str, options: NodeOptions) -> NodeLayout:
         image = _image(cluster, options)
@@ -236,6 +242,7 @@ def _cluster(
             demanded="on demand" if demanded else "",
             image_id=asked,
             max_unavailable=_first(worker.max_unavailable if worker else None, cluster.max_unavailable),
+            power="off" if "off" in (cluster.power, getattr(options, "power", None)) or short in off else "on",
             **{privilege: _merged(cluster.defaults, options, privilege) for privilege in _PRIVILEGES},
         )
 
@@ -270,6 +277,7 @@ def _cluster(
         by_name=seen.by_name,
         people=people(cluster.users, cluster.groups, seen.people, nodes[0].facts.people),
         ids=seen.people,
+        powered_off=tuple(sorted(off, key=natural)),
         # What its nodes have mounted stays what it is: another backend would mean other containers.
         cvmfs=(seen.cvmfs or facts.cvmfs) if cluster.storage.cvmfs else "",
     )

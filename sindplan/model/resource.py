@@ -38,6 +38,8 @@ class Resource:
     KIND: ClassVar[str]
     SHOWN: ClassVar[tuple[str, ...]] = ()
     """Fields that tell a reader something about a resource that comes."""
+    FOLLOWS_POWER: ClassVar[bool] = False
+    """Whether it comes up with the start of its host, and goes down with it."""
 
     @property
     def identity(self) -> str:

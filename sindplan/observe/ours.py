@@ -2,9 +2,13 @@
 
 from attrs import evolve
 
-from sindplan.kinds import account, slurm_user
+from sindplan.kinds import account, labels, slurm_user
+from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.key import FILES, Key
+from sindplan.kinds.node_resource import Node
+from sindplan.kinds.slurm_node import SlurmNode
+from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.facts import ImageFacts
 from sindplan.model.layout import Layout
@@ -64,6 +68,29 @@ def with_present_owners(wanted: State, seen: State, layout: Layout) -> State:
 def _gives_its_owner(facts: ImageFacts, resource: File | Key) -> bool:
     # Files are of clusters with Slurm: an image that is known has their user.
     return FILES[resource.name].owner in facts.ids if isinstance(resource, Key) else facts.probed
+
+
+def with_workers_that_stay_off(observed: Observed, wanted: State, before: Observation) -> Observed:
+    """Take workers that are off for such that slurmctld must be told of, where it does not run yet and an edit may have said so.
+
+    What was applied before it has been told; as long as it is off itself, nothing is missed.
+    """
+    unknown = set(observed.unknown)
+    for cluster in before.evidence.clusters:
+        records = cluster.address / "slurm/node"
+        controller = wanted.get(cluster.address / "node" / names.CONTROLLER)
+        comes_back = isinstance(controller, Node) and controller.power == "running"
+        record = wanted.get(cluster.address / "record")
+        said = cluster.records[0].labels.get(labels.DECLARATION, "") if cluster.records else ""
+        is_edit = isinstance(record, ClusterRecord) and record.declaration != said
+        if records in unknown and comes_back and is_edit:
+            unknown.remove(records)
+            unknown |= {
+                address
+                for address, resource in wanted.items()
+                if address.below(records) and isinstance(resource, SlurmNode) and resource.state != "powered off"
+            }
+    return Observed(state=observed.state, unknown=frozenset(unknown))
 
 
 def without_guests(observed: Observed, layout: Layout) -> Observed:

@@ -77,7 +77,11 @@ def _implied(
         return False
     if below_any(change.address, unknown):
         return True
-    if carrier is None or not any(field.name in ("power", "successor") for field in carrier.fields):
+    if (
+        carrier is None
+        or not change.resource.FOLLOWS_POWER
+        or not any(field.name in ("power", "successor") for field in carrier.fields)
+    ):
         return False
-    # What goes while its host comes up does not go by itself.
-    return change.operation is not Operation.DELETE or getattr(carrier.after, "power", "") != "running"
+    # What goes while its host comes up does not go by itself, nor does anything come while it goes down.
+    return (change.operation is Operation.DELETE) != (getattr(carrier.after, "power", "") == "running")

@@ -64,27 +64,31 @@ def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> 
         case Operation.CREATE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             is_new = host is not None and host.operation is Operation.CREATE
+            making = kind.creating(change.resource)
             if is_new:
-                return () if kind.comes_with_host else [step for step in kind.create if not step.later_only]
-            return kind.create
+                return () if kind.comes_with_host else [step for step in making if not step.later_only]
+            return making
         case Operation.DELETE:
             host = by_address.get(change.resource.host) if change.resource.host else None
             carried = host is not None and host.operation is Operation.DELETE
             return () if carried else kind.delete
         case Operation.UPDATE:
-            steps = [step for change_ in change.fields for step in kind.update[change_.name]]
+            assert change.before is not None
+            assert change.after is not None
+            fields = [field.name for field in change.fields]
+            steps = [step for name in fields for step in kind.updating(name, change.before, change.after)]
             # Fields that share a step take it once, when the last of them asks for it.
             once = [*dict.fromkeys(reversed(steps))][::-1]
             covered = {name for step in once for name in step.covers}
             once = [step for step in once if step.name not in covered]
             # What a cluster does together comes after what each does for itself.
-            return sorted(once, key=lambda step: (not step.first, step.batch))
+            return sorted(once, key=lambda step: (not step.first, step.last, step.batch))
         case Operation.REPLACE:
             before, after = change.before, change.after
             assert before is not None, "what is replaced was there"
             assert after is not None, "what is replaced comes again"
             # What cannot be replaced is shown, and blocked by the preflight: nothing is done for it.
-            return kind.replace.get(after.manner(before), ())
+            return kind.replacing(before, after)
 
 
 def _lanes(changes: Sequence[Change], own: Mapping[Address, list[str]], nodes: Mapping[str, _Draft]) -> None:

@@ -11,9 +11,11 @@ from sindplan.model.address import MESH, Address
 from sindplan.model.kind import MAKING, Operation
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
+from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
-from sindplan.preflight.jobs import check_jobs
+from sindplan.preflight.jobs import check_departures, check_jobs
 from sindplan.preflight.leftovers import check_leftovers
+from sindplan.preflight.power import check_power, stopping
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
@@ -29,11 +31,12 @@ def check_plan(case: Case) -> tuple[Finding, ...]:
 def _orphans(case: Case) -> Iterator[Finding]:
     declared = {cluster.address for cluster in case.layout.clusters}
     for address, found in case.inventory.clusters().items():
-        if found.owners == {case.layout.owner} and address not in declared:
+        if found.owners == {case.layout.owner} and address not in declared | case.pruned:
             yield warning(
                 "no longer declared",
-                f"{address} was made from this declaration and is not in it any more; it is left as it is.",
-                f"Remove it with: sindplan destroy {address}",
+                f"{address} was made from this declaration and is not in it any more; it is left as it is. A cluster under "
+                "another name is another cluster.",
+                f"Remove it with --prune, or with: sindplan destroy {address}",
             )
 
 
@@ -166,10 +169,11 @@ def _unasked(case: Case) -> Iterator[Finding]:
     """Slurm that cannot be asked: nobody can say then whether a worker that leaves is busy."""
     leaving = {change.address for change in case.plan.changes if change.operation is Operation.DELETE}
     for cluster in case.observation.evidence.clusters:
-        if cluster.view is not None or not cluster.managed:
+        if cluster.view is not None or not cluster.managed or cluster.address in case.pruned:
             continue
+        off = {short for short in stopping(case, cluster.address) if names.worker_index(short) is not None}
         running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
-        busy = [short for short in running if cluster.address / "node" / short in leaving]
+        busy = [short for short in running if cluster.address / "node" / short in leaving or short in off]
         if busy:
             yield Finding(
                 "jobs",
@@ -188,12 +192,24 @@ def _unasked(case: Case) -> Iterator[Finding]:
 
 def _data(case: Case) -> Iterator[Finding]:
     """Yield volumes that would go from clusters that stay: nobody expects that of an edit."""
+    # What is forbidden blocks whatever is given up for it.
+    hopeless = {change.address.scope for change in case.plan.changes if forbidden(change)}
     for change in case.plan.changes:
-        if change.operation is Operation.DELETE and isinstance(change.before, Volume):
+        goes = change.operation is Operation.DELETE and isinstance(change.before, Volume)
+        if not goes or change.address.cluster == MESH or change.address.scope in case.pruned | hopeless:
+            continue
+        assert isinstance(change.before, Volume)
+        text = (
+            f"{change.address} would be removed with everything in it ({change.before.name}), while its cluster stays."
+        )
+        if case.allowed.may_lose(change.address):
+            yield warning("data", text)
+        else:
             yield Finding(
                 "data",
-                f"{change.address} would be removed with everything in it ({change.before.name}), while its cluster stays.",
-                "Put what needs it back into the declaration, or destroy the cluster and apply.",
+                text,
+                "Put what needs it back into the declaration, or give the data up by name: "
+                f"--allow-data-loss {change.address}",
             )
 
 
@@ -207,6 +223,9 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _limits_are_enforced,
     check_room,
     _unasked,
+    check_departures,
+    check_power,
+    check_forbidden,
     check_replacements,
     check_jobs,
     _data,

@@ -4,10 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from sindplan.kinds.config import File
 from sindplan.kinds.evidence import ClusterEvidence
+from sindplan.kinds.slurm_node import SlurmNode, empties
 from sindplan.model.address import Address
+from sindplan.model.declaration import DRAIN_TIMEOUT, OnTimeout
+from sindplan.model.units import spell_duration
 from sindplan.plan.plan import Change
 from sindplan.preflight.case import Case
-from sindplan.preflight.finding import Finding, Severity
+from sindplan.preflight.finding import Finding, Severity, warning
 from sindplan.slurm.effective import Texts, nodes, partitions
 from sindplan.slurm.parameters import NEEDS_NEW_CPUS
 
@@ -21,9 +24,9 @@ def check_jobs(case: Case) -> Iterator[Finding]:
         if cluster.view is None or before == after:
             # What cannot be asked is another check's business.
             continue
-        severity = Severity.WARNS if case.allow_job_loss else Severity.BLOCKS
+        severity = Severity.WARNS if case.allowed.jobs else Severity.BLOCKS
         for what in (*_requeued(cluster, before, after), *_killed(case, cluster, before, after)):
-            yield Finding("jobs", what, "" if case.allow_job_loss else _FIX, severity)
+            yield Finding("jobs", what, "" if case.allowed.jobs else _FIX, severity)
 
 
 def _texts(case: Case, cluster: ClusterEvidence) -> tuple[Texts, Texts]:
@@ -88,3 +91,28 @@ def _killed(case: Case, cluster: ClusterEvidence, before: Texts, after: Texts) -
 def _is_drained(change: Change, cluster: Address) -> bool:
     """Say whether a worker leaves by being drained, which waits for its jobs."""
     return change.address.scope == cluster and change.resource.KIND == "slurm" and change.after is None
+
+
+def check_departures(case: Case) -> Iterator[Finding]:
+    """Yield running jobs that an apply will put an end to if they do not end by themselves in time."""
+    drains = {change.address: change for change in case.plan.changes if isinstance(change.resource, SlurmNode)}
+    for cluster in case.observation.evidence.clusters:
+        if cluster.address in case.pruned:
+            continue
+        for short, state in (cluster.view.nodes if cluster.view else {}).items():
+            change = drains.get(cluster.address / "slurm/node" / short)
+            then = case.on_timeouts.get(cluster.address / "node" / short, "fail")
+            if change is None or not state.jobs or then == "fail" or not empties(change):
+                continue
+            within = spell_duration(case.drain_timeouts.get(cluster.address / "node" / short, DRAIN_TIMEOUT))
+            yield warning(
+                "jobs",
+                f"{cluster.address}/node/{short} runs the jobs {', '.join(state.jobs)}; those that do not end within "
+                f"{within} are {_ENDS[then]}.",
+            )
+
+
+_ENDS: Mapping[OnTimeout, str] = {
+    "requeue": "put back into the queue, or cancelled where Slurm cannot",
+    "cancel": "cancelled",
+}

@@ -13,6 +13,7 @@ from sindplan.model.resource import FieldChange
 from sindplan.plan.plan import Change
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
+from sindplan.preflight.forbidden import forbidden
 from sindplan.render.text import fold
 from sindplan.slurm.versions import reach, release, step
 
@@ -39,8 +40,7 @@ def check_replacements(case: Case) -> Iterator[Finding]:
 def _impossible(replaced: list[Change]) -> Iterator[Finding]:
     alike: dict[tuple[Address, str], list[str]] = {}
     for change in replaced:
-        identity = any(labels.IDENTITY in _keys(field) for field in change.fields)
-        if not KINDS[change.resource.KIND].replace or identity:
+        if not KINDS[change.resource.KIND].replace and not forbidden(change):
             fields = ", ".join(dict.fromkeys(word for field in change.fields for word in _told(field)))
             alike.setdefault((change.address.scope, fields), []).append(str(change.address))
     for (_, fields), addresses in alike.items():

@@ -58,7 +58,7 @@ until sinfo -h > /dev/null 2>&1; do
     sleep 0.1
 done
 until [ "$wanted" -eq 0 ] || [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
-    awk '$2 !~ /^(down|unk|inval|fail|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
+    awk '$2 !~ /^(down|unk|inval|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
 do sleep 0.1; done
 # A slurmctld that was started anew hears from the other workers within seconds; silent ones are no reason to fail.
 for _ in $(seq 100); do
@@ -74,6 +74,9 @@ while :; do
     sleep 0.2
 done
 """
+
+# One by one, since a job that is refused would hide what became of the others.
+_REQUEUE = 'for job; do scontrol requeue "$job" > /dev/null 2>&1 || echo "$job"; done'
 
 # A slurmctld that is just taking or giving over control forgets a signal that comes then.
 _STOP = """\
@@ -239,6 +242,16 @@ class SlurmCommands:
     def resume(self, controller: str, nodes: Sequence[str]) -> None:
         """Run `scontrol update … state=resume`."""
         self._update(controller, nodes, "state=resume")
+
+    def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
+        """Run `scontrol requeue`, which refuses interactive jobs and those submitted with --no-requeue."""
+        done = self._wait(controller, _REQUEUE, jobs, 60, "jobs could not be requeued", ("slurmctld",))
+        return tuple(job for job in jobs if job in done.out.split())
+
+    def cancel(self, controller: str, jobs: Sequence[str]) -> None:
+        """Run `scancel`."""
+        # It fails for jobs that have just ended.
+        self._wait(controller, 'scancel -- "$@"; exit 0', jobs, 60, "jobs could not be cancelled", ("slurmctld",))
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Wait in the controller, in one command."""

@@ -14,7 +14,10 @@ from sindplan.slurm.trial import Trial
 
 DRAIN_REASON = "sindplan: leaving"
 """Why nodes that sindplan drains are drained; a drain with another reason is somebody's own and never lifted."""
+OFF_REASON = "sindplan: powered off"
+"""The same for nodes that are declared to be off: they come back when they are powered on."""
 
+_OURS = "sindplan:"
 
 PROGRAMS = {
     "munge.service": "munged",
@@ -47,13 +50,38 @@ class SlurmNodeState:
 
     @property
     def leaving(self) -> bool:
-        """Whether sindplan drains it."""
-        return self.reason.startswith("sindplan:")
+        """Whether sindplan drains it to take it out."""
+        return self.drained_by_us and not self.powered_off
+
+    @property
+    def powered_off(self) -> bool:
+        """Whether sindplan has drained it to power it off."""
+        # After SlurmdTimeout slurmctld adds its own words: "sindplan: powered off : Not responding" (26.05).
+        return self.drained and self.reason.startswith(OFF_REASON)
+
+    @property
+    def drained(self) -> bool:
+        """Whether it was told to take no new jobs: `drained` and `draining`, whatever sign stands behind, such as in `drained*`.
+
+        `fail` and `failing` are the same with less hope; Slurm itself sets a node to neither (scontrol(1)).
+        """
+        return self.states.startswith(("drain", "fail"))
+
+    @property
+    def drained_by_us(self) -> bool:
+        """Whether that is sindplan's doing."""
+        # The reason alone says nothing: Slurm 24.11 keeps it when a node is resumed.
+        return self.drained and self.reason.startswith(_OURS)
+
+    @property
+    def drained_by_others(self) -> bool:
+        """Whether that is somebody else's decision."""
+        return self.drained and not self.drained_by_us
 
     @property
     def down(self) -> bool:
         """Whether Slurm has given it up."""
-        return self.states.startswith(("down", "unknown", "fail", "inval"))
+        return self.states.startswith(("down", "unknown", "inval"))
 
 
 @frozen(kw_only=True)
@@ -140,6 +168,12 @@ class Slurm(Protocol):
 
     def resume(self, controller: str, nodes: Sequence[str]) -> None:
         """Let drained or down nodes take jobs again."""
+
+    def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
+        """Put running jobs back into the queue; return those that Slurm does not: interactive ones, and those that forbid it."""
+
+    def cancel(self, controller: str, jobs: Sequence[str]) -> None:
+        """Tell jobs to end; those that are gone are success."""
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Wait until no job is left on the nodes; return the ids of those that are after `timeout` seconds."""

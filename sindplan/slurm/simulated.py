@@ -41,7 +41,7 @@ class SimulatedSlurm:
         nodes = {
             name: SlurmNodeState(
                 states=self.machine.state_of(container, name),
-                reason=known.reasons.get(name, ""),
+                reason=self.machine.reason_of(container, name),
                 jobs=self.machine.jobs_on(container, name),
                 waiting=self.machine.jobs_for(container, name),
             )
@@ -50,7 +50,10 @@ class SimulatedSlurm:
         return SlurmView(
             nodes=nodes,
             running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
-            pending_jobs=tuple(job for node in nodes.values() for job in node.waiting),
+            pending_jobs=(
+                *self.machine.jobs_for(container, ""),
+                *(job for node in nodes.values() for job in node.waiting),
+            ),
             partitions=self.machine.jobs_by_partition(container),
         )
 
@@ -136,7 +139,7 @@ class SimulatedSlurm:
         view = self.view(controller)
         if view is None:
             raise NodeFailed("slurmctld does not answer")
-        missing = [name for name in nodes if name not in view.nodes or view.nodes[name].down]
+        missing = [name for name in nodes if name not in view.nodes or view.nodes[name].states.endswith("*")]
         if missing:
             raise NodeFailed(f"slurmctld cannot use {', '.join(missing)}")
 
@@ -151,6 +154,17 @@ class SimulatedSlurm:
         known = self.machine.controller(self._reach(controller))
         for node in nodes:
             known.reasons.pop(node, None)
+
+    def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
+        """Have jobs wait for any node."""
+        container = self._reach(controller)
+        return tuple(job for job in jobs if not self.machine.requeue(container, job))
+
+    def cancel(self, controller: str, jobs: Sequence[str]) -> None:
+        """End jobs."""
+        self._reach(controller)
+        for job in jobs:
+            self.machine.jobs.pop(job, None)
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Let all jobs end that do."""

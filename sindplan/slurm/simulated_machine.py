@@ -48,12 +48,16 @@ class _Controller:
 
 @define
 class Job:
-    """A job on a node, or one that waits for it by name; on a node it ends when it is waited for, unless it is endless."""
+    """A job on a node, or one that waits for it by name; on a node it ends when it is waited for, unless it is endless.
+
+    An interactive one cannot be requeued. One that was requeued waits for any node.
+    """
 
     node: str
     endless: bool = False
     waiting: bool = False
     partition: str = "all"
+    interactive: bool = False
 
 
 @define
@@ -184,11 +188,16 @@ class SlurmMachine:
             and any(known.addresses[name] in ("", endpoint.address) for endpoint in node.spec.endpoints)
         )
         if not usable:
-            return "down*"
+            return "drained*" if name in known.reasons else "down*"
         busy = bool(self.jobs_on(controller, name))
         if name in known.reasons:
             return "draining" if busy else "drained"
         return "allocated" if busy else "idle"
+
+    def reason_of(self, controller: Container, name: str) -> str:
+        """Return why a node is drained, as slurmctld says it."""
+        reason = self.controller(controller).reasons.get(name, "")
+        return f"{reason} : Not responding" if reason and self.state_of(controller, name).endswith("*") else reason
 
     def submit(
         self,
@@ -199,11 +208,21 @@ class SlurmMachine:
         endless: bool = False,
         waiting: bool = False,
         partition: str = "all",
+        interactive: bool = False,
     ) -> None:
         """Put a job on a node, or have one wait for it."""
         found = self.engine.inspect_container(controller)
         assert found is not None
-        self.jobs[job] = Job(node=_key(found, name), endless=endless, waiting=waiting, partition=partition)
+        self.jobs[job] = Job(
+            node=_key(found, name), endless=endless, waiting=waiting, interactive=interactive, partition=partition
+        )
+
+    def requeue(self, controller: Container, job: str) -> bool:
+        """Put a job back into the queue, if it is one that can be."""
+        if self.jobs[job].interactive:
+            return False
+        self.jobs[job] = Job(node=_key(controller, ""), endless=self.jobs[job].endless, waiting=True)
+        return True
 
     def jobs_on(self, controller: Container, name: str) -> tuple[str, ...]:
         """Return the jobs on a node."""

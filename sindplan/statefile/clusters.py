@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from sindplan.model.declaration import WorkerGroup
 from sindplan.model.names import ACCOUNTING_CLUSTER_NAME_MAX, worker
-from sindplan.statefile import accounts, mounts, partitions, people, roles, secrets
+from sindplan.statefile import accounts, mounts, partitions, people, power, roles, secrets
 from sindplan.statefile.bounds import LARGEST_WORKER
 from sindplan.statefile.context import Context
 from sindplan.statefile.fault import Fault
@@ -119,6 +119,7 @@ _RULES: tuple[Callable[[Context], Iterator[Fault]], ...] = (
     _subnet_has_room,
     *mounts.RULES,
     *roles.RULES,
+    *power.RULES,
     *secrets.RULES,
     *people.RULES,
     *accounts.RULES,

@@ -1,9 +1,9 @@
-"""Worker groups written as node sets: `worker-[8-9]`, in the notation of ClusterShell and of Slurm itself."""
+"""Nodes written as node sets: `submitter,worker-[8-9]`, in the notation of ClusterShell and of Slurm itself."""
 
 import re
 from functools import lru_cache
 
-from sindplan.model.names import worker_index
+from sindplan.model.names import FIXED_NODES, worker, worker_index
 from sindplan.statefile.bounds import LARGEST_WORKER
 from sindplan.statefile.wording import plain, quoted
 
@@ -14,6 +14,7 @@ _RANGE = rf"({_NUMBER})(?:-({_NUMBER})(?:/({_NUMBER}))?)?"
 _TERM = re.compile(rf"worker-(?:{_NUMBER}|\[{_RANGE}(?:,{_RANGE})*\])")
 _OPERATORS = re.compile(r"[,!&^](?![^\[]*\])")
 """ClusterShell's operators, outside of brackets."""
+_COMMAS = re.compile(r",(?![^\[]*\])")
 _RANGES = re.compile(_RANGE)
 
 
@@ -37,6 +38,20 @@ def worker_indexes(text: str) -> frozenset[int]:
     if len(indexes) < size and not set("!&^") & set(text):
         raise ValueError(f"{quoted(text)} names a worker twice")
     return indexes
+
+
+def node_names(text: str) -> frozenset[str]:
+    """Return the nodes of any role in a node set, by short name. Raises ValueError with a sentence."""
+    terms = _COMMAS.split(text)
+    fixed = [term for term in terms if term in FIXED_NODES]
+    if len(set(fixed)) < len(fixed):
+        raise ValueError(f"{quoted(text)} names a node twice")
+    workers = ",".join(term for term in terms if term not in FIXED_NODES)
+    try:
+        indexes = worker_indexes(workers) if workers or not fixed else frozenset[int]()
+    except ValueError as error:
+        raise ValueError(str(error).replace("a node set of workers", "a node set of a cluster's nodes")) from None
+    return frozenset({*fixed, *map(worker, indexes)})
 
 
 def _size(first: str, last: str, step: str) -> int:

@@ -10,7 +10,7 @@ from sindplan.model.declaration import Cluster, NodeOptions, SecretReference, St
 from sindplan.model.units import Seconds, TmpfsSize
 from sindplan.statefile.bounds import Place
 from sindplan.statefile.fault import Said, Says
-from sindplan.statefile.node_set import worker_indexes
+from sindplan.statefile.node_set import node_names, worker_indexes
 from sindplan.statefile.privileges import capability_fault, device_fault, security_option_fault
 from sindplan.statefile.secrets import file_fault
 from sindplan.statefile.wording import CONTROL, quoted, sentence
@@ -68,6 +68,14 @@ def _nodes(value: str) -> Said | None:
         return sentence(str(error)), advice
 
 
+def _powered_off(value: str) -> Said | None:
+    advice = 'Write nodes by name, such as "submitter", "worker-[2-3]" or "api,worker-0".'
+    try:
+        return None if node_names(value) else (f"{quoted(value)} names no node.", "For none remove it.")
+    except ValueError as error:
+        return sentence(str(error)), advice
+
+
 def _host_path(value: str) -> Said | None:
     if not value or len(value.encode()) > _LONGEST_PATH or CONTROL.search(value):
         return f"{quoted(value)} is not a path.", "Write the path of a folder of the Docker host."
@@ -90,6 +98,7 @@ SAYS: Mapping[Place, Says] = {
     (Cluster, "drain_timeout"): _drain_timeout,
     (NodeOptions, "tmp_size"): _tmp_size,
     (WorkerGroup, "nodes"): _nodes,
+    (Cluster, "powered_off"): _powered_off,
     (WorkerGroup, "drain_timeout"): _drain_timeout,
     (Storage, "host_path"): _host_path,
     (Storage, "mount_path"): _mount_path,

@@ -521,3 +521,48 @@ def test_coredns_is_not_pulled_when_the_node_image_serves(world: World, folder: 
     assert said.status == 0
     assert said.err.startswith("pulling registry.example/node:1\n")
     assert "coredns" not in said.err + said.out
+
+
+def test_data_that_would_be_lost_must_be_named(world: World, folder: Path, call: Call) -> None:
+    """Blocked, whole and with the words that would allow it; then gone."""
+    state = folder / "sindplan.toml"
+    text = 'version = 1\nname = "lab"\n[realms.sind.clusters.dev]\nimage = "sindplan-node:26.05"\n'
+    state.write_text(f"{text}[realms.sind.clusters.dev.db]\n", encoding="utf-8")
+    assert call("apply", "--auto-approve").status == 0
+    state.write_text(text, encoding="utf-8")
+
+    said = call("apply", "--auto-approve")
+    assert said.status == 1
+    assert "volume/db will be destroyed" in said.out
+    assert "--allow-data-loss sind/dev/volume/db" in said.err
+    assert call("plan").status == 1
+    assert call("plan", "--allow-data-loss", "sind/dev").status == 0
+
+    said = call("apply", "--auto-approve", "--allow-data-loss", "sind/dev/volume/db")
+    assert said.status == 0
+    assert "Warning: sind/dev/volume/db would be removed with everything in it" in said.err
+    assert "sind-dev-db" not in {volume.name for volume in world.engine.volumes()}
+
+
+@pytest.mark.parametrize("address", ["sind", "a//b", ""])
+def test_what_may_be_lost_is_named_within_a_cluster(address: str, state: Path, call: Call) -> None:
+    assert call("plan", "--allow-data-loss", address).status == 64
+
+
+def test_prune_takes_what_is_no_longer_declared(world: World, folder: Path, call: Call) -> None:
+    state = folder / "sindplan.toml"
+    tables = {name: f'[realms.{name}.clusters.dev]\nimage = "sindplan-node:26.05"\n' for name in ("sind", "ci")}
+    head = 'version = 1\nname = "lab"\n'
+    state.write_text(head + "".join(tables.values()), encoding="utf-8")
+    assert call("apply", "--auto-approve").status == 0
+    state.write_text(head + tables["sind"], encoding="utf-8")
+    world.machine.submit("ci-dev-controller", "worker-0", "17", endless=True)
+
+    said = call("plan", "--detailed-exitcode")
+    assert (said.status, "Remove it with --prune" in said.err) == (0, True)
+    assert call("apply", "--auto-approve", "--prune").status == 1
+    assert call("plan", "--detailed-exitcode", "--prune", "--allow-job-loss").status == 2
+    assert call("apply", "--auto-approve", "--prune", "--allow-job-loss").status == 0
+
+    assert not [found.name for found in world.engine.containers() if found.name.startswith("ci-")]
+    assert call("plan", "--detailed-exitcode", "--prune").status == 0

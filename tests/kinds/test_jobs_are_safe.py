@@ -89,6 +89,22 @@ def test_destroy_asks_about_jobs_that_wait() -> None:
     assert finding.what == "sind/dev has the jobs 7; they would be lost."
 
 
+def test_destroy_asks_about_the_queue_of_a_cluster_that_is_off() -> None:
+    world = new_world()
+    wanted = _declaration(1)
+    off = evolve(wanted.realms["sind"].clusters["dev"], power="off")
+    wanted = evolve(wanted, realms={"sind": evolve(wanted.realms["sind"], clusters={"dev": off})})
+    world.apply(wanted)
+
+    refused = prepare_destroy(world.engine, world.slurm, clusters_of(wanted))
+    allowed = prepare_destroy(world.engine, world.slurm, clusters_of(wanted), allow_job_loss=True)
+
+    assert [finding.what.partition(":")[0] for finding in refused.findings] == [
+        "sind/dev is off, so nobody can say which jobs wait in its queue"
+    ]
+    assert (refused.blocked, allowed.blocked) == (True, False)
+
+
 def test_a_worker_that_a_job_waits_for_by_name_is_not_the_first_to_leave() -> None:
     world = new_world()
     world.apply(_declaration(2))

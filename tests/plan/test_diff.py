@@ -15,6 +15,7 @@ from sindplan.plan.planner import plain_reason
 @frozen(kw_only=True)
 class Thing(Resource):
     KIND: ClassVar[str] = "thing"
+    FOLLOWS_POWER: ClassVar[bool] = True
 
     power: str = field(default="running", metadata=IN_PLACE)
     image: str = field(default="a", metadata=REPLACE)
@@ -81,6 +82,16 @@ SERVED = Thing(on=NODE)
             False,
             id="the start starts it",
         ),
+        pytest.param(
+            (Thing(), Thing(power="stopped")), (SERVED, None), False, False, id="the stop takes it down with it"
+        ),
+        pytest.param(
+            (Thing(), Thing(power="stopped")),
+            (SERVED, evolve(SERVED, power="off")),
+            False,
+            True,
+            id="a stop changes nothing else",
+        ),
         pytest.param((None, Thing()), (None, SERVED), True, True, id="it comes with its node and is counted"),
         pytest.param((Thing(), None), (SERVED, None), False, True, id="it goes with its node and is counted"),
         pytest.param((Thing(), None), (SERVED, None), True, True, id="it goes, whatever else could not be read"),
@@ -97,6 +108,17 @@ def test_what_a_node_brings_about(
     found = operations(desired, Observed(state=state, unknown=prefixes))
 
     assert (str(SERVICE) in found) is shown
+
+
+def test_what_does_not_follow_the_power_of_its_node_changes_by_itself() -> None:
+    @frozen(kw_only=True)
+    class Written(Thing):
+        FOLLOWS_POWER: ClassVar[bool] = False
+
+    desired = {NODE: Thing(), SERVICE: Written(on=NODE)}
+    seen = {NODE: Thing(power="stopped"), SERVICE: Written(on=NODE, power="off")}
+
+    assert str(SERVICE) in operations(desired, Observed(state=seen))
 
 
 def test_other_fields_of_the_node_imply_nothing() -> None:

@@ -23,6 +23,8 @@ from sindplan.workflow import clusters_of
 from tests.strategies import declared
 from tests.world import IMAGE, IMAGE_FACTS, World, new_world
 
+STAYS = "it is left as it is. A cluster under another name is another cluster."
+
 
 def declaration(name: str = "lab", realm: str = "sind", **clusters: dict[str, Any]) -> Declaration:
     tables = {key: {"image": IMAGE, **content} for key, content in (clusters or {"dev": {}}).items()}
@@ -108,8 +110,8 @@ def test_what_is_no_longer_declared_is_pointed_out_in_every_realm() -> None:
     assert found(world, declaration()) == [
         (
             "~no longer declared",
-            f"{address} was made from this declaration and is not in it any more; it is left as it is.",
-            f"Remove it with: sindplan destroy {address}",
+            f"{address} was made from this declaration and is not in it any more; {STAYS}",
+            f"Remove it with --prune, or with: sindplan destroy {address}",
         )
         for address in ("ci/dev", "ci/old", "sind/old")
     ]
@@ -359,7 +361,7 @@ def test_inotify_instances(limit: int | None, expected: list[str]) -> None:
 # Replacements
 
 
-def test_what_cannot_be_replaced_is_shown_and_blocks() -> None:
+def test_what_is_forbidden_is_shown_and_blocks() -> None:
     world = new_world()
     world.apply(declaration())
 
@@ -367,10 +369,7 @@ def test_what_cannot_be_replaced_is_shown_and_blocks() -> None:
 
     assert {c.address.kind for c in prepared.plan.changes if c.operation is Operation.REPLACE} == {"node"}
     assert prepared.blocked
-    assert (
-        "sind/dev/node/controller, sind/dev/node/worker-0 would have to be replaced (mounts, identity), which cannot be done"
-        in [one.what.partition(" while")[0] for one in prepared.findings]
-    )
+    assert "The identity of sind/dev cannot change" in [one.what.partition(" while")[0] for one in prepared.findings]
 
 
 def test_everything_is_found_at_once() -> None:
@@ -404,6 +403,6 @@ def test_no_edit_takes_data_away() -> None:
         (
             "data",
             "sind/dev/volume/db would be removed with everything in it (sind-dev-db), while its cluster stays.",
-            "Put what needs it back into the declaration, or destroy the cluster and apply.",
+            "Put what needs it back into the declaration, or give the data up by name: --allow-data-loss sind/dev/volume/db",
         )
     ]

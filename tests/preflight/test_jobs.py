@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sindplan.preflight.allowed import Allowed
 from sindplan.workflow import prepare
 from tests.preflight.found import declaration
 from tests.world import World, new_world
@@ -81,7 +82,7 @@ def test_what_was_allowed_is_said_all_the_same() -> None:
     wanted = declaration(workers={"cpu": {"count": 2, "cpus": 2}})
 
     assert prepare(there.engine, there.slurm, wanted).blocked
-    allowed = prepare(there.engine, there.slurm, wanted, allow_job_loss=True)
+    allowed = prepare(there.engine, there.slurm, wanted, allowed=Allowed(jobs=True))
 
     assert not allowed.blocked
     assert [finding.check for finding in allowed.findings] == ["jobs"]

@@ -1,5 +1,6 @@
 """Laws of planning and applying, on the simulated engine (design section 9)."""
 
+from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -161,3 +162,23 @@ def test_an_apply_that_was_cut_off_is_finished_by_the_next(data: st.DataObject) 
 
     assert applied.outcome.failed == ()
     assert world.plan(declaration).changes == ()
+
+
+@settings(SETTINGS, max_examples=150)
+@given(st.data())
+def test_an_edit_that_was_cut_off_is_finished_by_the_next(data: st.DataObject) -> None:
+    first = data.draw(declarations())
+    second = data.draw(edited(first))
+    world = new_world(seed=8)
+    world.apply(first)
+    prepared = world.prepare(second)
+    assume(not prepared.blocked)
+    faulty = FaultyEngine(world.engine, fail_at=data.draw(st.integers(1, 60)), mode=data.draw(MODES))
+    world.run(prepared, second, engine=faulty, settings=evolve(_NO_ROLLBACK, drain_timeouts=prepared.drain_timeouts))
+    # Mended as far as it had come, in case a worker leaves while its Slurm cannot be asked.
+    assume(not world.prepare(second).blocked)
+
+    applied = world.apply(second)
+
+    assert applied.outcome.failed == ()
+    assert world.plan(second).changes == ()

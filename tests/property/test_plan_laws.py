@@ -139,6 +139,7 @@ def run_in_order(world: World, prepared: Prepared, pick: Any) -> None:
         wait=1,
         known=known_from(prepared.before),
         drain_timeouts=prepared.drain_timeouts,
+        on_timeouts=prepared.on_timeouts,
         secrets=dict.fromkeys(prepared.clusters, Hidden(PASSWORD)),
     )
     left = {action.id: action for action in prepared.plan.actions}
@@ -364,7 +365,7 @@ def test_dns_and_known_hosts_have_a_line_for_each_node_and_no_other(data: st.Dat
                 endpoint = found.endpoint(names.network(realm, cluster))
                 assert endpoint is not None
                 fqdn = names.fqdn(realm, cluster, found.spec.hostname)
-                nodes[fqdn] = (endpoint.address, found.labels[labels.HOST_KEY])
+                nodes[fqdn] = (endpoint.fixed or endpoint.address, found.labels[labels.HOST_KEY])
         corefile = world.engine.read(names.dns_container(realm), "/Corefile") or b""
         known = world.engine.read(names.relay_container(realm), KNOWN_HOSTS) or b""
         assert records_of(corefile.decode()) == {name: address for name, (address, _) in nodes.items()}

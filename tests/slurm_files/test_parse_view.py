@@ -40,7 +40,8 @@ def test_nodes_and_jobs() -> None:
         ("down", True),
         ("down*", True),
         ("unknown", True),
-        ("fail", True),
+        ("fail", False),
+        ("failing", False),
         ("inval", True),
         ("", False),
     ],
@@ -86,3 +87,33 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 def test_names_are_folded() -> None:
     assert folded(["worker-2", "worker-0", "worker-1"]) == "worker-[0-2]"
+
+
+@pytest.mark.parametrize(
+    ("line", "ours", "off", "others"),
+    [
+        ("w0|idle|none", False, False, False),
+        # What 24.11 shows of a node that was resumed.
+        ("w0|idle*|sindplan: leaving", False, False, False),
+        ("w0|allocated|sindplan: powered off", False, False, False),
+        ("w0|drained|sindplan: leaving", True, False, False),
+        ("w0|draining|sindplan: powered off", True, True, False),
+        # slurmctld adds its own words after SlurmdTimeout (26.05).
+        ("w0|drained*|sindplan: powered off : Not responding", True, True, False),
+        ("w0|drained*|sindplan: leaving : Not responding", True, False, False),
+        ("w0|drained|disk is broken", False, False, True),
+        ("w0|draining@|to be rebooted", False, False, True),
+        ("w0|drained$|disk is broken", False, False, True),
+        ("w0|failing|disk is broken", False, False, True),
+        ("w0|fail*|disk is broken", False, False, True),
+        ("w0|down*|Not responding", False, False, False),
+        ("w0|maint|none", False, False, False),
+        ("w0|planned|none", False, False, False),
+        ("w0|mixed#|none", False, False, False),
+    ],
+)
+def test_whose_a_drain_is(line: str, ours: bool, off: bool, others: bool) -> None:
+    state = parse_view(f"{line}\n--\n").nodes["w0"]
+
+    assert (state.drained_by_us, state.powered_off, state.drained_by_others) == (ours, off, others)
+    assert state.leaving == (ours and not off)

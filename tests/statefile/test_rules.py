@@ -224,10 +224,7 @@ def later(what: str, feature: str, remedy: str = "remove it.") -> str:
             "Choose another path, such as /data.",
         ),
         # Not built yet
-        ("power = 'off'", "power", later("`power`", "power"), ""),
-        ("workers.a.power = 'off'", "workers.a.power", later("`power`", "power"), ""),
         ("pull = true", "pull", later("`pull`", "pulling"), ""),
-        ("on_timeout = 'cancel'", "on_timeout", later("`on_timeout`", "job policies"), ""),
     ],
 )
 def test_within_a_cluster(tmp_path: Path, lines: str, key: str, what: str, fix: str) -> None:
@@ -374,6 +371,10 @@ def test_what_changes_nothing_may_be_said(tmp_path: Path, lines: str) -> None:
         "storage.mount_path = '/etc/slurm-data'",
         "controller.tmp_size = '100%'",
         "drain_timeout = '8760h'",
+        "power = 'off'\non_timeout = 'requeue'\npowered_off = 'worker-[0-3],controller'",
+        "powered_off = 'controller-backup,worker-[2-9/2]'\ncontroller.backup = true\nworkers.a.power = 'off'",
+        "powered_off = 'controller,db'\nmanaged = false\ndb = {}",
+        "powered_off = 'db'\ndb.managed = false",
     ],
 )
 def test_what_is_allowed(tmp_path: Path, lines: str) -> None:
@@ -391,7 +392,7 @@ partitions.default.workers = ["cpu", "cpu"]
 partitions.p = { workers = ["none"], default = true }
 partitions.q = { workers = ["cpu"], default = true }
 workers.cpu.count = 1
-power = "off"
+pull = true
 slurm.mian = "x"
 slurm.cgroup = { a = "ConstrainCores=yes", x = 5 }
 db.imgae = "x"
@@ -407,7 +408,7 @@ db.imgae = "x"
         ("partitions.default.workers", 'The worker group "cpu" is named 2 times.'),
         ("partitions.p.workers", 'There is no worker group "none".'),
         ("partitions.q.default", '"p" is the default partition already.'),
-        ("power", later("`power`", "power")),
+        ("pull", later("`pull`", "pulling")),
         ("slurm.mian", "There is no such key here."),
         ("slurm.cgroup.x", "This must be a string, not the integer 5."),
         ("db.imgae", "There is no such key here."),
