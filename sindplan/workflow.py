@@ -12,6 +12,7 @@ from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.node_resource import Node
+from sindplan.kinds.reasons import reasons
 from sindplan.kinds.registry import KINDS, desired
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
@@ -28,14 +29,14 @@ from sindplan.observe.observation import Observation, look_up, observe
 from sindplan.observe.ours import own, with_present_owners, with_workers_that_stay_off, without_guests
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.probes import probe_image
-from sindplan.plan.diff import Observed, Reason
+from sindplan.plan.diff import Observed
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
 from sindplan.preflight.allowed import NOTHING, Allowed
 from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy, check_prune
-from sindplan.preflight.finding import Finding, Severity
+from sindplan.preflight.finding import Finding, Severity, warning
 from sindplan.preflight.host import check_host, read_machine
 from sindplan.preflight.ownership import check_ownership, foreign_owners, taken_over
 from sindplan.preflight.privileges import privileges
@@ -119,7 +120,8 @@ def prepare(
     wanted, state = as_sind_made_it(wanted, state, before.evidence)
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     taken = taken_over(before.inventory, _adopting(declaration))
-    plan = make_plan(wanted, observed, KINDS, _reasons(wanted, observed.state, taken))
+    last = _applied_last(declaration, before, wanted, seen.state)
+    plan = make_plan(wanted, observed, KINDS, reasons(wanted, last, taken))
     machine = read_machine(before.inventory.engine)
     departures = _departures(declaration, before)
     case = Case(
@@ -204,6 +206,19 @@ def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) ->
             newest = found.records[0].labels
             texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
     return tuple(prepare(engine, slurm, recorded_declaration(owner, found)) for owner, found in sorted(texts.items()))
+
+
+def without_records(engine: Engine, realms: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Return a finding for every cluster that a sindplan made and of which nothing says what was applied. Only reads."""
+    return tuple(
+        warning(
+            "record",
+            f"Nothing says what was applied last to {address}: its record was removed, or its first apply did not finish.",
+            "Apply its state file, which writes the record; drift can be told from then on.",
+        )
+        for address, found in take_inventory(engine).clusters().items()
+        if not found.records and any(found.owners) and (not realms or address.realm in realms)
+    )
 
 
 def clusters_with_secrets(plan: Plan) -> frozenset[Address]:
@@ -341,34 +356,32 @@ def _others(inventory: Inventory, realm: str, clusters: Collection[Address]) -> 
     return any(address.realm == realm and address not in clusters for address in inventory.clusters())
 
 
-def _reasons(wanted: State, seen: State, taken: Collection[Address] = ()) -> Reason:
-    """Tell an edit of the declaration from drift, by what was applied last; `taken` are clusters that become ours."""
-    same = {
-        address.scope
-        for address, resource in wanted.items()
-        if isinstance(resource, ClusterRecord) and _declared(seen.get(address)) == resource.declaration
+def _applied_last(declaration: Declaration, before: Observation, wanted: State, state: State) -> State:
+    """Return what the records of the declared clusters say was wanted last; nothing of what they do not tell.
+
+    Args:
+        wanted: What is wanted now.
+        state: What was seen.
+    """
+    texts = {
+        cluster.address: cluster.records[0].labels.get(labels.DECLARATION, "")
+        for cluster in before.evidence.clusters
+        if cluster.records
     }
-    recorded = {address.scope for address, resource in seen.items() if isinstance(resource, ClusterRecord)}
-
-    def reason(address: Address, operation: Operation) -> str:
-        resource = wanted.get(address) or seen[address]
-        scope = scope_of(address, resource)
-        drifted = scope in same
-        match operation:
-            case Operation.CREATE if scope in taken and isinstance(resource, ClusterRecord):
-                return "takes over the cluster, which another tool made"
-            case Operation.CREATE:
-                return "declared and applied before, and gone" if drifted else "declared, and not there"
-            case Operation.DELETE:
-                return "there, and not declared" if drifted or scope not in recorded else "no longer declared"
-            case _:
-                return "changed outside sindplan" if drifted else "differs from the declaration"
-
-    return reason
-
-
-def _declared(record: object) -> str:
-    return record.declaration if isinstance(record, ClusterRecord) else ""
+    try:
+        last = recorded_declaration(declaration.name, texts)
+    except SindplanError:
+        return {}
+    # What is said of a mesh, no record holds: what it has by now was applied.
+    realms = {
+        realm: evolve(spec, mesh=declaration.realms[realm].mesh if realm in declaration.realms else spec.mesh)
+        for realm, spec in last.realms.items()
+    }
+    last = evolve(last, realms=realms)
+    if last == declaration:
+        return wanted
+    layout = lay_out(last, before.facts())
+    return with_running_images(with_present_owners(desired(layout), state, layout), state, before.images)
 
 
 def _departures(declaration: Declaration, before: Observation) -> Mapping[Address, tuple[int, OnTimeout]]:

@@ -8,6 +8,8 @@ from sindplan.model.hidden import Hidden
 from sindplan.slurm.files import STATE
 
 REST_PORT = 6820
+DROP_IN = "sindplan.conf"
+"""Name of what sindplan says of a unit."""
 _DBD_PORT = 6819
 
 # These daemons are "active" for systemd long before anybody can talk to them; one that ended will never answer.
@@ -90,4 +92,4 @@ def daemon_entries(
 
 
 def _drop_in(daemon: str, text: str) -> Entry:
-    return Entry(path=f"/etc/systemd/system/{daemon}.service.d/sindplan.conf", content=text.encode())
+    return Entry(path=f"/etc/systemd/system/{daemon}.service.d/{DROP_IN}", content=text.encode())

@@ -151,6 +151,7 @@ def write(run: Run, action: Action) -> None:
         labels.PROTECTED: "true" if record.protected else "false",
         labels.DECLARATION: record.declaration,
         labels.CONTENTS: _json(list(record.contents)),
+        labels.SUBNET: run.known.subnets.get(action.scope, ""),
     }
     try:
         run.engine.create_network(NetworkSpec(name=base, labels=marks, config_only=True))

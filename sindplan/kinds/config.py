@@ -90,6 +90,8 @@ _WRITE = Step(
     "writing",
     after=(
         After("node.create", Where.CLUSTER),
+        # Addresses are known when there is a network.
+        After("network.create", Where.CLUSTER),
         After("file.try", Where.CLUSTER),
         # Who has to be restarted is written down before there is a reason to.
         After("service.owe", Where.CLUSTER),

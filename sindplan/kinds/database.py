@@ -4,6 +4,7 @@ import hashlib
 
 from attrs import evolve
 
+from sindplan.engine.records import Entry
 from sindplan.kinds.run import Run
 from sindplan.slurm.files import CONFIG
 from sindplan.slurm.text import statements
@@ -47,6 +48,19 @@ def follow(run: Run, volume: str, node: str) -> None:
         volume: A container that has the config volume.
         node: The db node, which runs.
     """
+    content = _statements(run, volume)
+    entry = run.engine.get_files(node, SQL_FILE).get(SQL_FILE) if run.engine.has_file(node, SQL_FILE) else None
+    if entry is not None and entry.content != content:
+        run.engine.put_files(node, [evolve(entry, content=content)])
+        run.slurm.start_units(node, ["mariadb.service"], run.wait, restart=True)
+
+
+def write_statements(run: Run, volume: str, node: str, gid: int) -> None:
+    """Write what MariaDB runs at each start, for its group alone to read, with the password of slurmdbd.conf."""
+    run.engine.put_files(node, [Entry(path=SQL_FILE, content=_statements(run, volume), mode=0o640, gid=gid)])
+
+
+def _statements(run: Run, volume: str) -> bytes:
     files = run.engine.get_files(volume, CONFIG)
     texts = {path: entry.content.decode("utf-8", "replace") for path, entry in files.items() if entry.kind == "file"}
     main = texts.get(_CONF, "")
@@ -54,8 +68,4 @@ def follow(run: Run, volume: str, node: str) -> None:
     included = [
         f"{CONFIG}/{one.value.removeprefix(CONFIG).lstrip('/')}" for one in statements(main) if one.key == "include"
     ]
-    content = database_sql(password_in(main, *(texts.get(path, "") for path in included))).encode()
-    entry = run.engine.get_files(node, SQL_FILE).get(SQL_FILE) if run.engine.has_file(node, SQL_FILE) else None
-    if entry is not None and entry.content != content:
-        run.engine.put_files(node, [evolve(entry, content=content)])
-        run.slurm.start_units(node, ["mariadb.service"], run.wait, restart=True)
+    return database_sql(password_in(main, *(texts.get(path, "") for path in included))).encode()

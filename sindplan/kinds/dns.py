@@ -12,7 +12,14 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import Container, ContainerSpec, Endpoint, Entry
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
+from sindplan.kinds.mesh_container import (
+    MeshContainer,
+    put_to_rest,
+    seen_container,
+    set_on_mesh,
+    wake,
+    wanted_container,
+)
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.model import names
@@ -96,7 +103,7 @@ def start(run: Run, action: Action) -> None:
     else:
         set_on_mesh(run, address, dns, pinned)
     if not dns.running:
-        run.engine.stop(run.id(address))
+        put_to_rest(run, run.id(address), dns)
         return
     if not run.engine.has_file(run.id(address), COREFILE):
         run.engine.put_files(run.id(address), [Entry(path=COREFILE, content=corefile(dns.realm, {}).encode())])

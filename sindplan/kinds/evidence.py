@@ -14,6 +14,17 @@ from sindplan.slurm.port import SlurmView
 
 
 @frozen(kw_only=True)
+class BootEvidence:
+    """What a node would find at its next boot: see kinds.boot."""
+
+    enabled: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
+    drop_ins: frozenset[str] = frozenset()
+    statements: bool = False
+    authorized: str | None = None
+
+
+@frozen(kw_only=True)
 class ClusterEvidence:
     """What was found of one cluster.
 
@@ -26,6 +37,7 @@ class ClusterEvidence:
         files: What is below /etc/slurm, by path relative to it; None when no container can show it.
         keys: Mode, user id and group id of the keys that there are, by path; None when no container can show them.
         people: Texts of sysusers.d and tmpfiles.d of the nodes that have any.
+        boots: What the nodes that sindplan made would find at their next boot.
         services: Unit (without `.service`) to whether it is active, by node; only nodes that could be asked.
         view: What slurmctld says; None when it was not asked or did not answer.
         accounting: What slurmdbd says; None likewise.
@@ -45,6 +57,7 @@ class ClusterEvidence:
     files: Mapping[str, Entry] | None = None
     keys: Mapping[str, tuple[int, int, int]] | None = None
     people: Mapping[str, tuple[str, str]] = field(factory=dict)
+    boots: Mapping[str, BootEvidence] = field(factory=dict)
     services: Mapping[str, Mapping[str, bool]] = field(factory=dict)
     view: SlurmView | None = None
     accounting: AccountingView | None = None
@@ -130,7 +143,12 @@ class MeshEvidence:
 
 @frozen(kw_only=True)
 class Evidence:
-    """All of it."""
+    """All of it.
 
+    Attributes:
+        asked: The clusters that were looked for, there or not.
+    """
+
+    asked: tuple[Address, ...] = ()
     clusters: tuple[ClusterEvidence, ...] = ()
     meshes: tuple[MeshEvidence, ...] = ()

@@ -14,6 +14,9 @@ from sindplan.model.people import People
 from sindplan.slurm.files import STATE
 
 UNITS = "/etc/systemd/system"
+WANTS = f"{UNITS}/multi-user.target.wants"
+AUTHORIZED = "/root/.ssh/authorized_keys"
+"""Keys that may log in as root: the relay's, and whatever users add."""
 
 
 @frozen(kw_only=True)
@@ -72,19 +75,27 @@ def boot_entries(boot: FirstBoot, host_key: HostKey, relay_key: str, password: H
     ]
 
 
+def unit_entries(boot: FirstBoot) -> list[Entry]:
+    """Return what systemd is told of the node's units: links and drop-ins."""
+    daemons = daemon_entries(
+        boot.daemons, boot.owners, None, nss_slurm=boot.nss_slurm, standby=boot.controls and not boot.first
+    )
+    return [*_units(boot), *(entry for entry in daemons if entry.path.startswith(UNITS))]
+
+
 def _ssh(host_key: HostKey, relay_key: str) -> Iterator[Entry]:
     yield Entry(path=HOST_KEY, content=host_key.private, mode=0o600)
     yield Entry(path=f"{HOST_KEY}.pub", content=f"{host_key.public}\n".encode())
     # Other keys, which the image may bring, would be the same on all nodes.
     yield Entry(path="/etc/ssh/sshd_config.d/10-sindplan.conf", content=f"HostKey {HOST_KEY}\n".encode())
     yield Entry(path="/root/.ssh", kind="dir", mode=0o700)
-    yield Entry(path="/root/.ssh/authorized_keys", content=f"{relay_key.strip()}\n".encode(), mode=0o600)
+    yield Entry(path=AUTHORIZED, content=f"{relay_key.strip()}\n".encode(), mode=0o600)
 
 
 def _units(boot: FirstBoot) -> Iterator[Entry]:
     for daemon in boot.daemons:
         yield Entry(
-            path=f"{UNITS}/multi-user.target.wants/{daemon}.service",
+            path=f"{WANTS}/{daemon}.service",
             kind="link",
             link=f"/usr/lib/systemd/system/{daemon}.service",
         )

@@ -14,6 +14,15 @@ class HostKey:
     public: str
 
 
+def public_half(private: bytes) -> str:
+    """Return the public key that belongs to a private one, `ssh-ed25519 …`. Raises ValueError when it is none."""
+    from cryptography.hazmat.primitives import serialization
+
+    key = serialization.load_ssh_private_key(private, None)
+    spelt = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return spelt.decode("ascii")
+
+
 def new_host_key() -> HostKey:
     """Make a key pair."""
     # Imported here: it costs a tenth of a second, which a plan need not spend.

@@ -73,6 +73,10 @@ FILES: Mapping[str, KeyFile] = {
 }
 
 
+SHORTEST = 32
+"""Bytes below which munged and Slurm take no key: one that was emptied is none."""
+
+
 @frozen(kw_only=True)
 class Key(Resource):
     """A key in a volume of a cluster.
@@ -169,7 +173,8 @@ def write(run: Run, action: Action) -> None:
     file = FILES[key.name]
     # Munge's volume can be written through the first controller alone.
     controller = run.id(key.cluster / "node/controller") if key.name == "munge" else writer(run, key.cluster)
-    if run.engine.has_file(controller, file.path):
+    there = run.engine.get_files(controller, file.path) if run.engine.has_file(controller, file.path) else {}
+    if file.path in there and len(there[file.path].content) >= SHORTEST:
         # The volume had outlived all containers that could show it.
         return
     entry = Entry(path=file.path, content=secrets.token_bytes(file.size), mode=file.mode, uid=key.uid, gid=key.gid)

@@ -66,6 +66,10 @@ KIND = Kind(
 )
 
 
+UNREAD = "<not read>"
+"""Stands for the key in a line that could not be read."""
+
+
 def symbol(short: str) -> str:
     """Return what stands for a node's host key before there is one."""
     return f"<host key of {short}>"
@@ -93,6 +97,12 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the lines of the clusters that are looked at."""
     for mesh in evidence.meshes:
+        if mesh.relay is None and mesh.volume is not None:
+            # Its lines are on the volume, and nobody is there to show them.
+            for found in evidence.clusters:
+                for short in found.nodes if found.realm == mesh.realm else ():
+                    name = names.fqdn(found.realm, found.name, short)
+                    yield address_of(found.address, short), KnownHost(cluster=found.address, name=name, key=UNREAD)
         for cluster, short, name, key in by_node(evidence, mesh.realm, lines_of(mesh.known_hosts or "")):
             yield address_of(cluster, short), KnownHost(cluster=cluster, name=name, key=key)
 
@@ -114,7 +124,7 @@ def write(run: Run, action: Action) -> None:
     """Write the lines of a cluster."""
     added: dict[str, str] = {}
     for change in action.changes:
-        if isinstance(line := change.after, KnownHost):
+        if isinstance(line := change.after, KnownHost) and line.key != UNREAD:
             short = line.node.name
             added[line.name] = run.known.host_keys[line.node] if line.key == symbol(short) else line.key
     _edit(run, action.scope.realm, added, frozenset())

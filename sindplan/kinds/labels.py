@@ -36,6 +36,8 @@ DECLARATION = "sindplan.declaration"
 PROTECTED = "sindplan.protected"
 CONTENTS = "sindplan.contents"
 """On a record: what was put into volumes and into Slurm, as addresses below the cluster's."""
+SUBNET = "sindplan.subnet"
+"""On a record: the subnet of the cluster's network, which nodes and files still name when a hand has removed it."""
 _VERSION = "sindplan.version"
 
 IDENTITIES: Mapping[Identity, str] = {"local": "local", "nss_slurm": "nssSlurm", "client_ids": "clientIds"}

@@ -15,13 +15,19 @@ from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject
 
 @frozen(kw_only=True)
 class MeshContainer(EngineObject):
-    """A container of a realm's mesh. `on_mesh` says whether it is on the mesh network."""
+    """A container of a realm's mesh.
+
+    Attributes:
+        on_mesh: Whether it is on the mesh network.
+        paused: Whether one that does not run is frozen; told only of what was seen.
+    """
 
     SHOWN: ClassVar[tuple[str, ...]] = ("image",)
 
     realm: str = field(metadata=IGNORED)
     image: str = field(metadata=REPLACE)
     running: bool = field(metadata=IN_PLACE)
+    paused: bool = field(default=False, metadata=IGNORED)
     on_mesh: bool = field(default=True, metadata=IN_PLACE)
     labels: Mapping[str, str] = field(metadata=REPLACE)
 
@@ -41,6 +47,7 @@ def seen_container(kind: type[T], realm: str, container: Container) -> T:
         realm=realm,
         image=container.spec.image,
         running=container.state == "running",
+        paused=container.state == "paused",
         on_mesh=container.endpoint(names.mesh_network(realm)) is not None,
         labels=labels.said(container.labels, labels.mesh_container("", "")),
         id=container.id,
@@ -57,6 +64,14 @@ def set_on_mesh(run: Run, address: Address, wanted: MeshContainer, pinned: str =
         run.engine.connect(run.id(mesh), run.id(address), pinned)
     elif there and not wanted.on_mesh:
         run.engine.disconnect(run.id(mesh), run.id(address))
+
+
+def put_to_rest(run: Run, container: str, wanted: MeshContainer) -> None:
+    """Bring a container to what it was before it was woken."""
+    if wanted.paused:
+        run.engine.pause(container)
+    else:
+        run.engine.stop(container)
 
 
 def wake(run: Run, container: str) -> None:

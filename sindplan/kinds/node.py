@@ -4,7 +4,7 @@ A node is one create call with both networks and one archive, then one start: ke
 units to start lie in it before its first boot.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from attrs import evolve
@@ -51,6 +51,7 @@ _START = Step(
     "starting",
     after=(
         After("node.create", Where.SAME),
+        After("boot.set", Where.NEEDING),
         After("node.start", Where.NEEDED),
         After("service.start", Where.NEEDED),
         After("file.write", Where.CLUSTER),
@@ -145,12 +146,19 @@ KIND = Kind(
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the nodes that exist."""
+    meshes = {mesh.realm: mesh.network for mesh in evidence.meshes}
     for cluster in evidence.clusters:
+        networks = {found.name: found.id for found in (cluster.network, meshes.get(cluster.realm)) if found}
         for short, container in cluster.nodes.items():
-            yield cluster.address / "node" / short, _seen(cluster, short, container)
+            yield cluster.address / "node" / short, _seen(cluster, short, container, networks)
 
 
-def _seen(cluster: ClusterEvidence, short: str, container: Container) -> Node:
+def _seen(cluster: ClusterEvidence, short: str, container: Container, networks: Mapping[str, str]) -> Node:
+    """Return a node as it is.
+
+    Args:
+        networks: Id by name of the networks that it should be on, as far as they are there.
+    """
     spec = container.spec
     return Node(
         name=spec.name,
@@ -164,7 +172,13 @@ def _seen(cluster: ClusterEvidence, short: str, container: Container) -> Node:
         cpus=spec.cpus,
         memory=spec.memory,
         tmp_size=_option(spec.tmpfs.get("/tmp", ""), "size"),  # noqa: S108 - a mount point in the node
-        networks={endpoint.network: endpoint.fixed for endpoint in spec.endpoints},
+        # One that stopped holds on to a network that was removed, and would not start (proved on the engine).
+        networks={
+            endpoint.network: endpoint.fixed
+            for endpoint in spec.endpoints
+            if endpoint.network_id in ("", networks.get(endpoint.network, endpoint.network_id))
+            and not (container.state == "exited" and endpoint.network_id and endpoint.network not in networks)
+        },
         mounts=tuple(sorted(evolve(mount, no_copy=False) for mount in spec.mounts)),
         security_opt=tuple(sorted(spec.security_opt)),
         cap_add=tuple(sorted(spec.cap_add)),
@@ -331,8 +345,9 @@ def connect(run: Run, action: Action) -> None:
     assert isinstance(before, Node)
     assert isinstance(after, Node)
     container = run.id(change.address)
-    for name in before.networks:
-        if before.networks[name] != after.networks.get(name):
+    for name in {**before.networks, **after.networks}:
+        # Also one that it only seems to be on: what it holds on to is in the way of another of that name.
+        if before.networks.get(name) != after.networks.get(name):
             run.engine.disconnect(name, container)
     for name, address in after.networks.items():
         if before.networks.get(name) != address:

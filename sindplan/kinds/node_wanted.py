@@ -64,7 +64,7 @@ def _wanted(cluster: ClusterLayout, node: NodeLayout) -> Node:
         declared_mib=node.memory // MIB,
         slurm_version=node.facts.slurm_version if cluster.managed else "",
         units=units_of(cluster, node),
-        boot=_first_boot(cluster, node),
+        boot=first_boot(cluster, node),
         after=_starts_after(cluster, node),
         demanded=node.demanded,
         image_id=node.image_id,
@@ -99,7 +99,8 @@ def units_of(cluster: ClusterLayout, node: NodeLayout) -> tuple[str, ...]:
     return roles.units(node.role, managed=node.managed, identity=cluster.declared.identity, munge=munge)
 
 
-def _first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
+def first_boot(cluster: ClusterLayout, node: NodeLayout) -> FirstBoot:
+    """Return what a node's first boot must find."""
     identity = cluster.declared.identity
     first = node.short == names.CONTROLLER
     return FirstBoot(

@@ -31,6 +31,7 @@ class NodePeople(Resource):
     """
 
     KIND: ClassVar[str] = "people"
+    BY_BOOT: ClassVar[bool] = False
 
     node: Address = field(metadata=IGNORED)
     content: str = field(metadata=IN_PLACE)

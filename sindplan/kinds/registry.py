@@ -5,6 +5,7 @@ from types import ModuleType
 
 from sindplan.kinds import (
     account,
+    boot,
     cluster_record,
     config,
     dns,
@@ -40,6 +41,7 @@ MODULES: tuple[ModuleType, ...] = (
     config,
     key,
     node,
+    boot,
     people,
     service,
     slurm_node,

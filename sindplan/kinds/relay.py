@@ -3,14 +3,21 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
 from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.host_key import new_host_key
-from sindplan.kinds.mesh_container import MeshContainer, seen_container, set_on_mesh, wake, wanted_container
+from sindplan.kinds.host_key import new_host_key, public_half
+from sindplan.kinds.mesh_container import (
+    MeshContainer,
+    put_to_rest,
+    seen_container,
+    set_on_mesh,
+    wake,
+    wanted_container,
+)
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH
@@ -18,7 +25,7 @@ from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
-from sindplan.model.resource import Resource
+from sindplan.model.resource import IN_PLACE, Resource
 from sindplan.plan.plan import Action
 
 HOME = "/root/.ssh"
@@ -29,9 +36,11 @@ PRIVATE_KEY = f"{HOME}/id_ed25519"
 
 @frozen(kw_only=True)
 class Relay(MeshContainer):
-    """The relay container."""
+    """The relay container. `key` says whether its public key can be read."""
 
     KIND: ClassVar[str] = "relay"
+
+    key: bool = field(default=True, metadata=IN_PLACE)
 
     @property
     def needs(self) -> frozenset[Address]:
@@ -46,7 +55,7 @@ KIND = Kind(
     name="relay",
     resource=Relay,
     create=(_START,),
-    update={"running": (_START,), "on_mesh": (_START,)},
+    update={"running": (_START,), "on_mesh": (_START,), "key": (_START,)},
     delete=(
         Step(
             "relay.remove",
@@ -68,7 +77,8 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the relays that exist."""
     for mesh in evidence.meshes:
         if mesh.relay is not None:
-            yield mesh.address / "relay", seen_container(Relay, mesh.realm, mesh.relay)
+            found = seen_container(Relay, mesh.realm, mesh.relay)
+            yield mesh.address / "relay", evolve(found, key=bool((mesh.relay_key or "").strip()))
 
 
 def start(run: Run, action: Action) -> None:
@@ -81,22 +91,23 @@ def start(run: Run, action: Action) -> None:
     else:
         set_on_mesh(run, change.address, relay)
     if not relay.running:
-        run.engine.stop(run.id(change.address))
+        put_to_rest(run, run.id(change.address), relay)
         return
-    run.known.relay_keys[relay.realm] = _key(run, run.id(change.address))
+    if relay.key:
+        run.known.relay_keys[relay.realm] = _key(run, run.id(change.address))
     wake(run, run.id(change.address))
+    if not relay.key:
+        run.slurm.remove_files(run.id(change.address), [PUBLIC_KEY])
 
 
 def _key(run: Run, relay: str) -> str:
     """Return the relay's public key, having made a pair on a fresh volume."""
-    found = run.engine.get_files(relay, PUBLIC_KEY).get(PUBLIC_KEY)
-    if found is not None:
-        return found.content.decode("ascii", "replace").strip()
+    found = run.engine.get_files(relay, PUBLIC_KEY).get(PUBLIC_KEY) if run.engine.has_file(relay, PUBLIC_KEY) else None
+    text = found.content.decode("ascii", "replace").strip() if found is not None else ""
+    if text:
+        return text
     if run.engine.has_file(relay, PRIVATE_KEY):
-        raise SindplanError(
-            f"The realm's SSH volume has a private key and no {PUBLIC_KEY}: it was half written or edited.",
-            "Remove the realm's -ssh-config volume if nothing needs that key, and apply again.",
-        )
+        return _public_again(run, relay)
     key = new_host_key()
     run.engine.put_files(
         relay,
@@ -108,6 +119,20 @@ def _key(run: Run, relay: str) -> str:
         ],
     )
     return key.public
+
+
+def _public_again(run: Run, relay: str) -> str:
+    """Write the public key anew, which the private one tells."""
+    private = run.engine.get_files(relay, PRIVATE_KEY)[PRIVATE_KEY].content
+    try:
+        public = public_half(private)
+    except ValueError as error:
+        raise SindplanError(
+            f"The realm's SSH volume has no {PUBLIC_KEY}, and its private key cannot be read: it was half written or edited.",
+            "Remove the realm's -ssh-config volume if nothing needs that key, and apply again.",
+        ) from error
+    run.engine.put_files(relay, [Entry(path=PUBLIC_KEY, content=f"{public}\n".encode())])
+    return public
 
 
 def _spec(run: Run, relay: Relay) -> ContainerSpec:

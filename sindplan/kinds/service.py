@@ -73,6 +73,7 @@ KIND = Kind(
                     After("node.start", Where.NEEDED),
                     After("service.start", Where.NEEDED),
                     After("node.create", Where.CLUSTER),
+                    After("boot.set", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
                     After("file.remove", Where.CLUSTER),
                     # A slurmctld that reads files without a worker forgets its jobs.

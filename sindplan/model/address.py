@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 
 from attrs import frozen
 
@@ -12,6 +12,7 @@ MESH = "@mesh"
 _DIGITS = re.compile(r"([0-9]+)")
 
 
+@lru_cache(maxsize=4096)
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key by which `worker-2` comes before `worker-10`."""
     # The expression has one group: every second part is a number.

@@ -5,7 +5,8 @@ in the lower half of their cluster's subnet, and Docker gives out the upper half
 """
 
 import re
-from ipaddress import IPv4Network
+from collections.abc import Iterable
+from ipaddress import IPv4Network, ip_network
 
 from sindplan.model import names
 
@@ -25,6 +26,15 @@ def offset(short: str) -> int:
 def workers_that_fit(subnet: str) -> int:
     """Return how many workers (indexes from 0) have an address in the lower half of a subnet."""
     return max(0, IPv4Network(subnet).num_addresses // 2 - _FIRST_WORKER)
+
+
+def is_free(subnet: str, others: Iterable[str]) -> bool:
+    """Say whether a subnet is one, and shares no address with others."""
+    try:
+        own = ip_network(subnet)
+        return isinstance(own, IPv4Network) and not any(own.overlaps(IPv4Network(other)) for other in others)
+    except ValueError:
+        return False
 
 
 def symbol(short: str) -> str:

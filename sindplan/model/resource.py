@@ -40,6 +40,8 @@ class Resource:
     """Fields that tell a reader something about a resource that comes."""
     FOLLOWS_POWER: ClassVar[bool] = False
     """Whether it comes up with the start of its host, and goes down with it."""
+    SILENT: ClassVar[bool] = False
+    """Whether it comes and goes with its host without a word."""
 
     @property
     def identity(self) -> str:

@@ -13,16 +13,18 @@ from sindplan.engine.records import Container, ContainerSummary, Entry
 from sindplan.errors import EngineError, EngineRefused, NotFound
 from sindplan.kinds import labels
 from sindplan.kinds.boot_people import HOMES_FILE, USERS_FILE
-from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.controllers import HEARTBEAT, in_control
+from sindplan.kinds.database import SQL_FILE
 from sindplan.kinds.dns import COREFILE
-from sindplan.kinds.evidence import ClusterEvidence, Evidence, MeshEvidence, record_contents
+from sindplan.kinds.evidence import BootEvidence, ClusterEvidence, Evidence, MeshEvidence
+from sindplan.kinds.first_boot import AUTHORIZED, UNITS
 from sindplan.kinds.host_key import HOST_KEY
-from sindplan.kinds.key import FILES
+from sindplan.kinds.key import FILES, SHORTEST
 from sindplan.kinds.relay import KNOWN_HOSTS, PUBLIC_KEY
 from sindplan.kinds.units_said import units_said
 from sindplan.model import names
 from sindplan.model.address import Address
+from sindplan.observe.boots import read_boot
 from sindplan.observe.inventory import Found, Inventory
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.files import CONFIG
@@ -76,7 +78,7 @@ def gather(
         parts = [reader.cluster(address, found[address]) for address in sorted(clusters) if address in found]
         done = tuple(mesh() for mesh in meshes)
         relays = {mesh.realm: mesh.relay for mesh in done}
-        return Evidence(meshes=done, clusters=tuple(part(relays) for part in parts))
+        return Evidence(asked=tuple(sorted(clusters)), meshes=done, clusters=tuple(part(relays) for part in parts))
 
 
 @frozen
@@ -119,11 +121,12 @@ class _Reader:
         reader = found.nodes.get(names.CONTROLLER) or next(iter(found.nodes.values()), None)
         files = self.threads.submit(self.engine.get_files, reader.id, CONFIG) if reader else None
         munge = self.threads.submit(self._munge_key, reader) if reader else None
-        has_people = PEOPLE in record_contents(found.records)
-        people = {
-            short: self.threads.submit(self._people, node.id)
+        # Whatever labels and record say: an apply that fails or is killed leaves more.
+        people = {short: self.threads.submit(self._people, node.id) for short, node in found.nodes.items()}
+        boots = {
+            short: self.threads.submit(self._boot, node.id, units_said(node.labels), node.labels.get(labels.ROLE, ""))
             for short, node in found.nodes.items()
-            if has_people or node.labels.get(labels.USERS) or node.labels.get(labels.GROUPS)
+            if node.labels.get(labels.OWNER)
         }
         host_keys = {
             short: self.threads.submit(self._host_key, node.id)
@@ -154,6 +157,7 @@ class _Reader:
                 ),
                 keys=_keys(entries, _or_none(munge)),
                 people={short: texts for short, future in people.items() if any(texts := future.result())},
+                boots={short: boot for short, future in boots.items() if (boot := _or_none(future)) is not None},
                 services={short: state for short, future in services.items() if (state := future.result())},
                 view=view,
                 accounting=accounting,
@@ -191,6 +195,12 @@ class _Reader:
         """Return a node's public host key as it lies there, without the comment; empty when there is none."""
         kind, key, *_ = [*(self._text(node, f"{HOST_KEY}.pub") or "").split(), "", ""]
         return f"{kind} {key}" if key else ""
+
+    def _boot(self, node: str, units: Sequence[str], role: str) -> BootEvidence:
+        authorized = self._text(node, AUTHORIZED)
+        has_statements = role == "db" and self.engine.has_file(node, SQL_FILE)
+        entries = self.engine.get_files(node, UNITS)
+        return read_boot(entries, units, authorized=authorized, statements=has_statements)
 
     def _people(self, node: str) -> tuple[str, str]:
         return self._text(node, USERS_FILE) or "", self._text(node, HOMES_FILE) or ""
@@ -236,7 +246,7 @@ def _keys(
     return {
         file.path: (entry.mode, entry.uid, entry.gid)
         for file in FILES.values()
-        if (entry := found.get(file.path)) is not None and entry.kind == "file"
+        if (entry := found.get(file.path)) is not None and entry.kind == "file" and len(entry.content) >= SHORTEST
     }
 
 

@@ -16,6 +16,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, Member, MeshFacts, image_facts
 from sindplan.model.layout import COREDNS
+from sindplan.model.network import is_free
 from sindplan.model.people import Ids, ids_in, ids_of
 from sindplan.observe.gather import gather, pool, take_inventory
 from sindplan.observe.inventory import Inventory
@@ -64,6 +65,8 @@ class Observation:
         unknown: set[Address] = set()
         for cluster in self.evidence.clusters:
             for short in cluster.nodes:
+                if short not in cluster.boots:
+                    unknown.add(cluster.address / "boot" / short)
                 if short not in cluster.services:
                     unknown.add(cluster.address / "service" / short)
             if cluster.view is None:
@@ -149,8 +152,7 @@ def _cluster_facts(
             for short, container in cluster.nodes.items()
             if (endpoint := container.endpoint(names.network(*cluster.address.parts))) is not None and endpoint.address
         },
-        # One of ours that is not pinned is made anew, and may get another.
-        subnet=cluster.network.subnet if cluster.network and (cluster.network.ip_range or cluster.by_name) else "",
+        subnet=_subnet(cluster, inventory),
         members={
             short: Member(
                 group=container.labels.get(labels.GROUP) or taken.get(short, ""),
@@ -186,6 +188,15 @@ def _host_key(cluster: ClusterEvidence, node: Container, known_hosts: Mapping[st
     """Return a node's host key, as its label says, as it lies in it, or else as the relay knows it."""
     said = node.labels.get(labels.HOST_KEY) or cluster.host_keys.get(node.spec.hostname)
     return said or known_hosts.get(names.fqdn(cluster.realm, cluster.name, node.spec.hostname), "")
+
+
+def _subnet(cluster: ClusterEvidence, inventory: Inventory) -> str:
+    """Return the subnet of a cluster's network, or the one it had when a hand has removed it and nobody has taken it."""
+    if cluster.network is not None:
+        # One of ours that is not pinned is made anew, and may get another.
+        return cluster.network.subnet if cluster.network.ip_range or cluster.by_name else ""
+    said = cluster.records[0].labels.get(labels.SUBNET, "") if cluster.records else ""
+    return said if is_free(said, [other.subnet for other in inventory.networks if other.subnet]) else ""
 
 
 def _ids(cluster: ClusterEvidence, marks: Mapping[str, str]) -> Ids:

@@ -3,6 +3,7 @@
 from attrs import evolve
 
 from sindplan.kinds import account, labels, slurm_user
+from sindplan.kinds.boot import NodeBoot
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
 from sindplan.kinds.key import FILES, Key
@@ -41,6 +42,8 @@ def own(state: State, wanted: State, before: Observation) -> State:
         address: (
             resource.said_by(wanted.get(address), recorded.get(address))
             if isinstance(resource, account.Account | slurm_user.SlurmUser)
+            else resource.said_by(wanted.get(address))
+            if isinstance(resource, NodeBoot)
             else resource
         )
         for address, resource in found.items()

@@ -73,8 +73,10 @@ def _implied(
     carrier = found.get(host) if host is not None else None
     if carrier is not None and carrier.operation is Operation.REPLACE and change.resource.KIND in carried:
         return True
-    if carrier is not None and carrier.operation is not Operation.UPDATE:
-        return False
+    if carrier is not None and (
+        carrier.operation is not Operation.UPDATE or any(field.name == "made" for field in carrier.fields)
+    ):
+        return change.resource.SILENT
     if below_any(change.address, unknown):
         return True
     if (

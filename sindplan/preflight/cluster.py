@@ -93,7 +93,16 @@ def _in_the_way(case: Case) -> Iterator[Finding]:
                 service = change.address.name
                 name = names.dns_container(realm) if service == "dns" else names.relay_container(realm)
                 kind, taken = "container", name in containers
-        if taken:
+        there = case.inventory.clusters().get(change.address.scope)
+        if taken and kind == "volume" and there is not None and (there.records or there.nodes):
+            # Docker makes a volume of any name that a container asks for, without a label.
+            yield Finding(
+                "in the way",
+                f"The volume {name!r} is not the one that sindplan made for {change.address.scope}: a hand made it anew, "
+                "without labels, and what it holds is not known.",
+                f"If nothing in it is needed, remove it (docker volume rm {name}) and apply; if something is, copy it first.",
+            )
+        elif taken:
             yield Finding(
                 "in the way",
                 f"A {kind} named {name!r} exists that does not belong to {change.address.scope}.",

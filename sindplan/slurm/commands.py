@@ -32,9 +32,23 @@ _GLANCE = 0.05
 _SEPARATOR = "--"
 _NEW = ".sindplan-new"
 
+# A masked unit never starts, and one whose alias is asked for fails to load. Links are looked at first, since most are none.
+_UNMASK = """\
+masked=
+for unit; do
+    alias=$(readlink "/etc/systemd/system/$unit")
+    for folder in /etc /run; do
+        for file in "$folder/systemd/system/$unit" "$folder/systemd/system/${alias##*/}"; do
+            [ "$(readlink "$file")" = /dev/null ] && rm -f -- "$file" && masked=yes
+        done
+    done
+done
+"""
+_RELOAD_IF_MASKED = '[ -z "$masked" ] || systemctl daemon-reload || exit 1\n'
+
 # The first exec waits for systemd's private socket; `systemctl start` then joins the boot's own jobs and returns when the
 # units have notified that they are ready. No D-Bus is needed for it.
-_BOOT = 'until [ -S /run/systemd/private ]; do sleep 0.02; done; exec systemctl start "$@"'
+_BOOT = f'until [ -S /run/systemd/private ]; do sleep 0.02; done\n{_UNMASK}{_RELOAD_IF_MASKED}exec systemctl start "$@"'
 
 # Asking a slurmctld that does not run takes Slurm's commands as long as they may; the kernel says it at once.
 _VIEW = f"""\
@@ -183,8 +197,13 @@ class SlurmCommands:
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
         """Start or restart units."""
         # A unit that was started often, or failed often, is started no more until it is forgiven (systemd.unit(5)).
-        script = f'systemctl reset-failed "$@" 2> /dev/null; exec systemctl {"restart" if restart else "start"} "$@"'
+        script = _UNMASK + _RELOAD_IF_MASKED
+        script += f'systemctl reset-failed "$@" 2> /dev/null; exec systemctl {"restart" if restart else "start"} "$@"'
         self._wait(node, script, units, timeout, f"{', '.join(units)} did not start", units)
+
+    def reload_units(self, node: str, units: Sequence[str]) -> None:
+        """Run `systemctl daemon-reload`."""
+        self._wait(node, f"{_UNMASK}exec systemctl daemon-reload", units, 60, "systemd did not read its files", ())
 
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units."""

@@ -114,10 +114,13 @@ class Slurm(Protocol):
         """
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
-        """Start units of a running node and wait until they are active. Raises `NodeFailed`."""
+        """Start units of a running node, masked ones too, and wait until they are active. Raises `NodeFailed`."""
 
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units of a running node. Raises `NodeFailed`."""
+
+    def reload_units(self, node: str, units: Sequence[str]) -> None:
+        """Unmask units of a running node, and have systemd read its files again. Raises `NodeFailed`."""
 
     def set_people(
         self,

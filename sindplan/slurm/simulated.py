@@ -16,7 +16,7 @@ from sindplan.slurm.accounting_scripts import in_one_line
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 from sindplan.slurm.simulated_accounting import Refused, rendered
 from sindplan.slurm.simulated_configuration import refusal
-from sindplan.slurm.simulated_machine import SlurmMachine
+from sindplan.slurm.simulated_machine import UNITS, SlurmMachine
 from sindplan.slurm.trial import Trial, run_trial
 
 
@@ -78,6 +78,10 @@ class SimulatedSlurm:
         container = self._reach(node)
         for unit in units:
             self.machine.stop_unit(container, unit)
+
+    def reload_units(self, node: str, units: Sequence[str]) -> None:
+        """Take masks away."""
+        self._unmask(self._reach(node), units)
 
     def set_people(
         self,
@@ -154,6 +158,7 @@ class SimulatedSlurm:
         known = self.machine.controller(self._reach(controller))
         for node in nodes:
             known.reasons.pop(node, None)
+            known.down.discard(node)
 
     def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
         """Have jobs wait for any node."""
@@ -205,7 +210,13 @@ class SimulatedSlurm:
                 raise NodeFailed(f"{container.name}: sacctmgr refused: {in_one_line(str(refused))}") from None
         check(self.accounting(controller), change)
 
+    def _unmask(self, container: Container, units: Sequence[str]) -> None:
+        for unit in units:
+            if self.machine.masked(container, unit):
+                self.machine.engine.delete(container.id, f"{UNITS}/{unit}")
+
     def _start(self, container: Container, units: Sequence[str]) -> None:
+        self._unmask(container, units)
         for unit in units:
             if not self.machine.active(container, unit):
                 self.machine.start_unit(container, unit)

@@ -22,7 +22,7 @@ from sindplan.slurm.simulated_daemons import MUNGE_KEY, SLURM_KEY, by_slurm_key,
 from sindplan.slurm.trial import ACCEPTED, REFUSED, SCRIPT
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
-_UNITS = "/etc/systemd/system"
+UNITS = "/etc/systemd/system"
 # In the order in which a boot starts them.
 _DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
@@ -39,10 +39,14 @@ class _Node:
 
 @define
 class _Controller:
-    """What a slurmctld knows: addresses by node name as last read, drain reasons, the version that wrote its state."""
+    """What a slurmctld knows.
+
+    Addresses by node name as last read, drain reasons, nodes that an administrator set down, the version that wrote its state.
+    """
 
     addresses: dict[str, str] = field(factory=dict)
     reasons: dict[str, str] = field(factory=dict)
+    down: set[str] = field(factory=set)
     wrote: str = ""
 
 
@@ -97,9 +101,8 @@ class SlurmMachine:
             return None
         if container.name in self.broken:
             return 255
-        masked = self.engine.has_file(container.id, f"{_UNITS}/munge.service")
         self._nodes[container.id] = _Node()
-        for name in (*(() if masked else ("munge",)), "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
+        for name in ("munge", "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
             self.start_unit(container, f"{name}.service")
         return None
 
@@ -126,7 +129,7 @@ class SlurmMachine:
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
         node = self._nodes[container.id]
-        if can_start(self, container, node.units, unit):
+        if not self.masked(container, unit) and can_start(self, container, node.units, unit):
             node.units.add(unit)
         if unit == "munge.service" and unit in node.units:
             node.key = self.engine.read(container.id, MUNGE_KEY) or b""
@@ -135,6 +138,9 @@ class SlurmMachine:
         daemon = unit.removesuffix(".service")
         if unit in node.units and daemon in ORDER:
             node.once[daemon] = read_at_start(self.texts(container), daemon)
+        if unit == "slurmd.service" and unit in node.units:
+            # It registers anew: ReturnToService=2.
+            self.controller(container).down.discard(container.spec.hostname)
         if unit == "slurmctld.service" and unit in node.units:
             self.controller(container).wrote = container.labels.get("sind.slurm.version", "")
             self.read_configuration(container)
@@ -143,6 +149,13 @@ class SlurmMachine:
         """Stop a unit."""
         self._nodes[container.id].units.discard(unit)
         self._nodes[container.id].once.pop(unit.removesuffix(".service"), None)
+
+    def masked(self, container: Container, unit: str) -> bool:
+        """Say whether a unit must not be started."""
+        path = f"{UNITS}/{unit}"
+        if not self.engine.has_file(container.id, path):
+            return False
+        return self.engine.get_files(container.id, path)[path].link == "/dev/null"
 
     def active(self, container: Container, unit: str) -> bool:
         """Say whether a unit is active."""
@@ -165,6 +178,7 @@ class SlurmMachine:
         # Without an address a node goes by its name, which Docker resolves while it runs.
         known.addresses = {name: _parameter(line, "NodeAddr") for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
+        known.down &= known.addresses.keys()
 
     def wrote(self, container: Container) -> str:
         """Return the version of the slurmctld that last wrote the state of a container's cluster."""
@@ -189,6 +203,8 @@ class SlurmMachine:
         )
         if not usable:
             return "drained*" if name in known.reasons else "down*"
+        if name in known.down:
+            return "down"
         busy = bool(self.jobs_on(controller, name))
         if name in known.reasons:
             return "draining" if busy else "drained"
@@ -250,7 +266,7 @@ class SlurmMachine:
         return (
             {container: (sorted(node.units), node.key, dict(node.once)) for container, node in self._nodes.items()},
             {
-                volume: (dict(known.addresses), dict(known.reasons))
+                volume: (dict(known.addresses), dict(known.reasons), sorted(known.down))
                 for volume, known in self._controllers.items()
                 if any(found.name == volume for found in self.engine.volumes())
             },

@@ -34,3 +34,31 @@ def test_drift_is_reported_with_2(world: World, state: Path, call: Call) -> None
     assert said.out.endswith("\nPlan: 0 to add, 1 to change, 0 to destroy.\n")
     assert call("drift", "--realm", "other").status == 0
     assert call("drift", "--realm", "sind").status == 2
+
+
+def test_a_cluster_without_a_record_is_not_called_clean(world: World, state: Path, call: Call) -> None:
+    world.apply(read([state]))
+    world.engine.remove_network("sind-dev-record")
+
+    said = call("drift")
+
+    assert said.status == 2
+    assert "Warning: Nothing says what was applied last to sind/dev" in said.err
+    assert call("drift", "--realm", "other").status == 0
+
+
+def test_a_volume_that_a_hand_made_anew_is_told_with_its_remedy(world: World, state: Path, call: Call) -> None:
+    world.apply(read([state]))
+    for found in world.engine.containers():
+        if found.name.startswith("sind-dev-"):
+            world.engine.remove_container(found.id)
+    world.engine.remove_volume("sind-dev-data")
+    world.engine.create_volume("sind-dev-data", {})
+
+    said = call("drift")
+
+    assert said.status == 2
+    assert "  # sind/dev/volume/data will be created\n  # (declared and applied before, and gone)\n" in said.out
+    assert "Blocked: The volume 'sind-dev-data' is not the one that sindplan made for sind/dev" in said.err
+    assert "docker volume rm sind-dev-data" in said.err
+    assert "sind-dev-data" in {volume.name for volume in world.engine.volumes()}

@@ -64,7 +64,9 @@ def test_a_node() -> None:
 
 
 def test_networks_and_the_record() -> None:
-    found = {network.name: dict(network.labels) for network in applied().engine.networks()}
+    networks = applied().engine.networks()
+    found = {network.name: dict(network.labels) for network in networks}
+    subnets = {network.name: network.subnet for network in networks}
 
     assert own(found["sind-dev-net"]) == {
         "sind.realm": "sind",
@@ -83,6 +85,7 @@ def test_networks_and_the_record() -> None:
         "sindplan.realm": "sind",
         "sindplan.cluster": "dev",
         "sindplan.protected": "true",
+        "sindplan.subnet": subnets["sind-dev-net"],
         "sindplan.declaration": '{"image":"sindplan-node:26.05","prevent_destroy":true}',
         "sindplan.contents": '["file/cgroup.conf","file/plugstack.conf","file/plugstack.conf.d/.keep",'
         '"file/sind-nodes.conf","file/slurm.conf"]',

@@ -91,7 +91,7 @@ def test_a_relay_key_that_was_half_written_is_said_so() -> None:
     put(world, "sind-ssh-config", HOME, Entry(path=PRIVATE_KEY, content=b"half"))
 
     assert errors(world, declaration()) == [
-        f"The realm's SSH volume has a private key and no {PUBLIC_KEY}: it was half written or edited."
+        f"The realm's SSH volume has no {PUBLIC_KEY}, and its private key cannot be read: it was half written or edited."
     ]
 
 
