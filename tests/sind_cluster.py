@@ -64,7 +64,7 @@ def as_sind_can(declaration: Declaration) -> Declaration:
 
 def _as_sind_can(cluster: Cluster) -> Cluster:
     workers = {
-        name: evolve(group, features=(), gres=None, weight=None, partition=None, drain_timeout=None)
+        name: evolve(group, features=(), gres=None, weight=None, partition=None, drain_timeout=None, power=None)
         for name, group in cluster.workers.items()
     }
     own = {} if cluster.managed and cluster.controller.managed is not False else {"slurm": Slurm()}
@@ -75,6 +75,8 @@ def _as_sind_can(cluster: Cluster) -> Cluster:
         partitions={},
         subnet=None,
         prevent_destroy=False,
+        power="on",
+        powered_off=None,
         drain_timeout=plain.drain_timeout,
         controller_users=False,
         db=None if cluster.db is None else evolve(cluster.db, storage_password=None),

@@ -80,6 +80,16 @@ class World:
         """Plan, and return the plan alone."""
         return self.prepare(declaration).plan
 
+    def pending(self, declaration: Declaration) -> list[str]:
+        """Plan, and return what would change, a line each: nothing after an apply."""
+        return [
+            f"{change.operation.value} {change.address} "
+            + ", ".join(
+                f"{field.name}: {str(field.before)[:150]} -> {str(field.after)[:150]}" for field in change.fields
+            )
+            for change in self.plan(declaration).changes
+        ]
+
     def observe(self, declaration: Declaration) -> Observation:
         """Observe what a declaration is about."""
         return observe(self.engine, self.slurm, clusters_of(declaration), images=images_of(declaration))
@@ -154,3 +164,8 @@ def new_world(*, seed: int | None = None, info: EngineInfo = DEFAULT_INFO, image
 
 NO_LIMITS = evolve(DEFAULT_INFO, memory_limit=False, cpu_limit=False, cpuset=False, pids_limit=False)
 """An engine whose cgroup tree has no controllers, as a private one on a cgroup v1 host."""
+
+
+def failures(applied: Applied) -> list[str]:
+    """Return what failed in an apply, a line each."""
+    return [f"{action.id}: {error.summary}" for action, error in applied.outcome.failed]

@@ -16,6 +16,7 @@ from sindplan.errors import SindplanError
 from sindplan.execute.executor import Outcome, execute
 from sindplan.execute.replaced import with_replacements_kept, with_successors
 from sindplan.execute.reporter import Reporter
+from sindplan.kinds.node_resource import going_off
 from sindplan.kinds.registry import KINDS, PERFORM
 from sindplan.kinds.run import Known, Run
 from sindplan.model.address import MESH, Address
@@ -95,6 +96,7 @@ def apply(
         on_timeouts=settings.on_timeouts,
         say=reporter.noted,
         secrets=settings.secrets,
+        going_off=going_off(plan),
         stop=stop,
     )
     reporter.planned(plan)

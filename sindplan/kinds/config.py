@@ -97,6 +97,8 @@ _WRITE = Step(
         After("service.owe", Where.CLUSTER),
         # Configuration without a worker is written only when the worker's jobs are done.
         After("slurm.drain", Where.CLUSTER),
+        # A slurmctld that goes off is not restarted: commands that read new files might miss it.
+        After("slurm.power-off", Where.CLUSTER),
     ),
     batch=True,
 )

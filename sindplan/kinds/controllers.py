@@ -14,6 +14,7 @@ from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.slurm.files import STATE
+from sindplan.slurm.port import SlurmView
 
 _UNIT = "slurmctld.service"
 HEARTBEAT = f"{STATE}/heartbeat"
@@ -50,6 +51,15 @@ def answering(run: Run, cluster: Address) -> str | None:
         container = run.engine.inspect_container(first) if first is not None else None
         return first if container is not None and labels.is_managed(container.labels) else None
     return next((node for node in (first, backup) if node is not None and _controls(run, node)), None)
+
+
+def asked(run: Run, cluster: Address) -> tuple[str | None, SlurmView | None]:
+    """Return a controller that answers and what it says: of a pair, one may wait for a restart that a killed apply owes it."""
+    for short in (names.CONTROLLER, names.BACKUP):
+        node = run.known.ids.get(cluster / "node" / short)
+        if node is not None and _controls(run, node) and (view := run.slurm.view(node)) is not None:
+            return node, view
+    return None, None
 
 
 def is_running(run: Run, node: str) -> bool:

@@ -4,7 +4,7 @@ An administrator's own drain is theirs: it is neither written over nor lifted.
 """
 
 from sindplan.errors import NodeFailed, SindplanError
-from sindplan.kinds.controllers import answering
+from sindplan.kinds.controllers import asked
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
 from sindplan.model.declaration import DRAIN_TIMEOUT
@@ -29,8 +29,7 @@ def drained(run: Run, cluster: Address, short: str, reason: str, *, for_good: bo
     Raises:
         SindplanError: Slurm cannot be asked, or jobs are left.
     """
-    controller = answering(run, cluster)
-    view = run.slurm.view(controller) if controller is not None else None
+    controller, view = asked(run, cluster)
     if controller is None or view is None:
         if run.taking_back:
             # What this run made never became part of a cluster that answers.

@@ -184,6 +184,9 @@ def write(run: Run, action: Action) -> None:
         folders.append(Entry(path=path, kind="dir", mode=file.folder, uid=key.uid, gid=key.gid))
     _put(run, key, controller, [*folders, entry])
     for node, units in key.readers:
+        if node in run.known.made:
+            # It finds the key when its daemons are started for good.
+            continue
         # One daemon with the old key would split the cluster.
         container = run.engine.inspect_container(run.known.ids.get(node, ""))
         if container is not None and container.state == "running":

@@ -109,7 +109,9 @@ def _making(_: Node | None, after: Node) -> Steps:
     is_server = after.labels[labels.ROLE] in _SERVERS
     if after.power == "running":
         return (_CREATE, _START, JOIN)
-    return (_CREATE, _START, JOIN, _STOP_SERVER) if is_server else (_CREATE, _START, _STOP)
+    if after.short == names.CONTROLLER:
+        return (_CREATE, _START, JOIN, _STOP_SERVER)
+    return (_CREATE, _START, _STOP_SERVER if is_server else _STOP)
 
 
 def _powering(before: Node, after: Node) -> Steps:
@@ -268,6 +270,9 @@ def join(run: Run, action: Action) -> None:
         return
     db = run.known.ids.get(action.scope / "node" / names.DB)
     if any(_is_made_off(change) for change in action.changes) and db is not None and not is_running(run, db):
+        return
+    if action.scope in run.going_off and run.slurm.view(controller) is None:
+        # Commands that read new files may miss a slurmctld that has not.
         return
     if not run.taking_back:
         _start_again(run, action)

@@ -26,6 +26,7 @@ def create(run: Run, action: Action) -> None:
     assert isinstance(node, Node)
     if change.before is not None:
         remove_container(run, action)
+    run.known.made.add(change.address)
     run.known.ids[change.address] = build(run, change.address, node, new_host_key())
     if node.starts_early:
         run.engine.start(run.known.ids[change.address])

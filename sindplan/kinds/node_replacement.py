@@ -19,7 +19,7 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import STATE
-from sindplan.slurm.port import DRAIN_REASON
+from sindplan.slurm.port import DRAIN_REASON, OFF_REASON
 
 KEPT = "sindplan-before-{}"
 """What a copy of the state, or a dump of the database, is called: by the version that comes after it."""
@@ -53,8 +53,8 @@ def _sides(action: Action) -> tuple[Address, Node, Node]:
 
 def drain(run: Run, action: Action) -> None:
     """Have a worker finish its jobs; those that wait for it may go on waiting."""
-    address, _, _ = _sides(action)
-    drained(run, address.scope, address.name, DRAIN_REASON)
+    address, _, after = _sides(action)
+    drained(run, address.scope, address.name, DRAIN_REASON if after.power == "running" else OFF_REASON)
 
 
 def keep(run: Run, action: Action) -> None:

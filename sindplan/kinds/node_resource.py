@@ -11,6 +11,7 @@ from sindplan.kinds.first_boot import FirstBoot
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.resource import IGNORED, IN_PLACE, REPLACE, EngineObject, Resource
+from sindplan.plan.plan import Plan
 from sindplan.slurm.versions import is_upgrade
 
 SECURITY = ("label=disable", "writable-cgroups=true")
@@ -155,3 +156,15 @@ _EARLIER: Mapping[str, tuple[str, ...]] = {
     names.BACKUP: (names.CONTROLLER,),
 }
 """What is replaced before a node; before any other the controllers are."""
+
+
+def going_off(plan: Plan) -> frozenset[Address]:
+    """Return the clusters whose first controller runs and is to be powered off."""
+    return frozenset(
+        change.address.scope
+        for change in plan.changes
+        if change.address.name == names.CONTROLLER
+        and isinstance(change.before, Node)
+        and isinstance(change.after, Node)
+        and change.after.power == "stopped" != change.before.power
+    )

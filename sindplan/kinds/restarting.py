@@ -53,11 +53,11 @@ def settle(run: Run, action: Action) -> None:
         if name == "slurmctld":
             # It has read everything with that.
             (owed if service.config == STALE else done).add(config.PENDING)
-    if any(_daemon(change) == "slurmd" for change in action.changes):
-        _restart_guests(run, action)
     controller = answering(run, action.scope)
     if controller is not None and not run.taking_back:
         run.slurm.join(controller, [], run.wait)
+    if controller is not None and any(_daemon(change) == "slurmd" for change in action.changes):
+        _restart_guests(run, action, controller)
     if owed:
         run.engine.put_files(volume, [Entry(path=f"{CONFIG}/{mark}") for mark in sorted(owed)])
     left = [path for mark in sorted(done - owed) if run.engine.has_file(volume, path := f"{CONFIG}/{mark}")]
@@ -65,12 +65,15 @@ def settle(run: Run, action: Action) -> None:
         run.slurm.remove_files(volume, left)
 
 
-def _restart_guests(run: Run, action: Action) -> None:
+def _restart_guests(run: Run, action: Action, controller: str) -> None:
     """Restart slurmd of workers that are no part of any plan, as those that sind added: they read the same files."""
     planned = {change.address.parts[3] for change in action.changes}
+    view = run.slurm.view(controller)
+    # One that leaves is out of the configuration by now, and its slurmd would not start.
+    known = view.nodes if view is not None else {}
     for address, node in sorted(run.known.ids.items()):
         is_worker = names.worker_index(address.name) is not None and address == action.scope / "node" / address.name
-        if is_worker and address.name not in planned and _serves(run, node):
+        if is_worker and address.name in known.keys() - planned and _serves(run, node):
             run.slurm.start_units(node, [_SLURMD], run.wait, restart=True)
 
 

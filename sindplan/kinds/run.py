@@ -22,6 +22,7 @@ class Known:
 
     Attributes:
         ids: Docker ids by address.
+        made: Nodes that this run has made.
         successors: Docker ids of containers that are to take the place of others, by address.
         aside: Docker ids of containers whose successors take their places, by address.
         subnets: Subnets by cluster (or mesh) address.
@@ -31,6 +32,7 @@ class Known:
     """
 
     ids: dict[Address, str] = Factory(dict)
+    made: set[Address] = Factory(set)
     successors: dict[Address, str] = Factory(dict)
     aside: dict[Address, str] = Factory(dict)
     subnets: dict[Address, str] = Factory(dict)
@@ -57,6 +59,7 @@ class Run:
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
         on_timeouts: What happens to its jobs then, likewise.
         say: Tells people what they would not expect; may be called by any thread.
+        going_off: Clusters whose controller is to be powered off: what it reads only at its start, it has not read by then.
         lifted: Workers that this run has put back into service after they had been powered off.
     """
 
@@ -71,6 +74,7 @@ class Run:
     drain_timeouts: Mapping[Address, int] = Factory(dict)
     on_timeouts: Mapping[Address, OnTimeout] = Factory(dict)
     say: Callable[[str], None] = _say_nothing
+    going_off: frozenset[Address] = frozenset()
     lifted: set[Address] = Factory(set)
     stop: threading.Event = Factory(threading.Event)
     _locks: dict[str, threading.Lock] = field(factory=dict, init=False)

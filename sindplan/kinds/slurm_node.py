@@ -61,15 +61,15 @@ _DRAIN = Step(
         After("key.write", Where.CLUSTER),
     ),
 )
-_POWER_OFF = Step(
-    "slurm.power-off",
+_POWER_OFF = Step("slurm.power-off", "draining", after=_DRAIN.after)
+_KEEP_OFF = Step(
+    "slurm.keep-off",
     "draining",
     after=(
         After("node.create", Where.CLUSTER),
         After("node.start", Where.NEEDED),
         # slurmctld runs by then, and has heard of those that are made to be off.
         After("node.join", Where.CLUSTER),
-        After("node.prove", Where.NEEDED),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
         After("service.restart", Where.CLUSTER),
@@ -92,7 +92,7 @@ _RESUME = Step(
 
 def _registering(_: None, after: SlurmNode) -> Steps:
     """Return what a worker takes that Slurm gets to know."""
-    return (_POWER_OFF,) if after.state == "powered off" else (JOIN,)
+    return (_KEEP_OFF,) if after.state == "powered off" else (JOIN,)
 
 
 def _turning(_: SlurmNode, after: SlurmNode) -> Steps:
@@ -103,7 +103,7 @@ def _turning(_: SlurmNode, after: SlurmNode) -> Steps:
 KIND = Kind(
     name="slurm",
     resource=SlurmNode,
-    create=Depending(_registering, (JOIN, _POWER_OFF)),
+    create=Depending(_registering, (JOIN, _KEEP_OFF)),
     update={"state": Depending(_turning, (_RESUME, _POWER_OFF))},
     delete=(_DRAIN,),
 )
@@ -186,4 +186,4 @@ def resume(run: Run, action: Action) -> None:
         run.slurm.join(controller, [record.name], run.wait)
 
 
-PERFORM = {"slurm.drain": drain, "slurm.power-off": drain, "slurm.resume": resume}
+PERFORM = {"slurm.drain": drain, "slurm.power-off": drain, "slurm.keep-off": drain, "slurm.resume": resume}

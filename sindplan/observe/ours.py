@@ -76,7 +76,8 @@ def _gives_its_owner(facts: ImageFacts, resource: File | Key) -> bool:
 def with_workers_that_stay_off(observed: Observed, wanted: State, before: Observation) -> Observed:
     """Take workers that are off for such that slurmctld must be told of, where it does not run yet and an edit may have said so.
 
-    What was applied before it has been told; as long as it is off itself, nothing is missed.
+    What was applied before it has been told; as long as it is off itself, nothing is missed. One that goes off hears of new
+    workers when it comes back.
     """
     unknown = set(observed.unknown)
     for cluster in before.evidence.clusters:
@@ -86,6 +87,8 @@ def with_workers_that_stay_off(observed: Observed, wanted: State, before: Observ
         record = wanted.get(cluster.address / "record")
         said = cluster.records[0].labels.get(labels.DECLARATION, "") if cluster.records else ""
         is_edit = isinstance(record, ClusterRecord) and record.declaration != said
+        if records not in unknown and isinstance(controller, Node) and controller.power == "stopped":
+            unknown |= {address for address in wanted if address.below(records) and address not in observed.state}
         if records in unknown and comes_back and is_edit:
             unknown.remove(records)
             unknown |= {

@@ -23,7 +23,7 @@ from sindplan.workflow import Prepared, prepare_drift
 from tests.faults import FaultyEngine, Mode
 from tests.hands import DAMAGE, DoesNotFit, Hand
 from tests.strategies import declared
-from tests.world import IMAGE, World, new_world
+from tests.world import IMAGE, World, failures, new_world
 
 OURS = Address.parse("sind/dev")
 THEIRS = Address.parse("sind/other")
@@ -185,7 +185,7 @@ class History:
         self.tell("apply: " + ", ".join(_shown(prepared)))
         before, places = self._all(), self._places()
         applied = self.world.run(prepared, self.declaration, settings=_settings(prepared))
-        assert applied.outcome.failed == (), applied.outcome.failed
+        assert failures(applied) == [], applied.outcome.failed
         self._arrived(prepared, before)
         # Those that were waited for are done; of the others no one ends.
         assert {job: places[job] for job in self._places()} == self._places()
@@ -227,7 +227,7 @@ class History:
         self.tell("destroy")
         before = self._all()
         applied = self.world.destroy(self.declaration, OURS)
-        assert applied.outcome.failed == (), applied.outcome.failed
+        assert failures(applied) == [], applied.outcome.failed
         self._others(before)
         self.world.machine.jobs.clear()
         left = {key for key in self._all() if "sind-dev-" in key} - {"volume sind-dev-precious"}

@@ -12,7 +12,7 @@ from sindplan.workflow import clusters_of
 from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
 from tests.faults import FaultyEngine
 from tests.strategies import SETTINGS, declarations
-from tests.world import NO_LIMITS, World, new_world
+from tests.world import NO_LIMITS, World, failures, new_world
 
 _NO_ROLLBACK = Settings(on_failure="stop", parallelism=4)
 
@@ -26,8 +26,8 @@ def test_a_plan_right_after_an_apply_is_empty(declaration: Declaration, limits: 
 
     applied = world.apply(declaration)
 
-    assert applied.outcome.failed == ()
-    assert world.plan(declaration).changes == ()
+    assert failures(applied) == []
+    assert world.pending(declaration) == []
 
 
 @LAW
@@ -40,8 +40,8 @@ def test_an_edited_declaration_is_arrived_at(data: st.DataObject) -> None:
 
     applied = world.apply(second)
 
-    assert applied.outcome.failed == ()
-    assert world.plan(second).changes == ()
+    assert failures(applied) == []
+    assert world.pending(second) == []
 
 
 @LAW
@@ -89,8 +89,8 @@ def test_damage_is_seen_and_mended(data: st.DataObject) -> None:
 
     applied = world.apply(declaration)
 
-    assert applied.outcome.failed == ()
-    assert world.plan(declaration).changes == ()
+    assert failures(applied) == []
+    assert world.pending(declaration) == []
 
 
 def _running(world: World, name: str) -> bool:
@@ -145,8 +145,8 @@ def test_a_failing_call_leaves_the_engine_as_it_was(data: st.DataObject) -> None
         assert world.snapshot() == before
     # Other clusters were done, or removals had begun: in any case the next apply finishes.
     again = world.apply(second)
-    assert again.outcome.failed == ()
-    assert world.plan(second).changes == ()
+    assert failures(again) == []
+    assert world.pending(second) == []
 
 
 @settings(SETTINGS, max_examples=150)
@@ -160,8 +160,8 @@ def test_an_apply_that_was_cut_off_is_finished_by_the_next(data: st.DataObject) 
 
     applied = world.apply(declaration)
 
-    assert applied.outcome.failed == ()
-    assert world.plan(declaration).changes == ()
+    assert failures(applied) == []
+    assert world.pending(declaration) == []
 
 
 @settings(SETTINGS, max_examples=150)
@@ -180,5 +180,5 @@ def test_an_edit_that_was_cut_off_is_finished_by_the_next(data: st.DataObject) -
 
     applied = world.apply(second)
 
-    assert applied.outcome.failed == ()
-    assert world.plan(second).changes == ()
+    assert failures(applied) == []
+    assert world.pending(second) == []

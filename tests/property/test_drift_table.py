@@ -66,7 +66,7 @@ def test_what_a_hand_did_is_seen_and_mended(name):
         assert addresses(damage.sees) <= found.keys()
         assert set(found.values()) <= AS_DRIFT
     assert world.apply(FULL).outcome.complete
-    assert world.plan(FULL).changes == ()
+    assert world.pending(FULL) == []
     assert drift(world) == {}
     # What is there still is what it was; only what was removed is made anew.
     assert {key for key in whole if ids(world).get(key) != whole[key]} <= damage.removes
