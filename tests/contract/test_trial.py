@@ -117,6 +117,14 @@ def test_names_need_not_be_those_of_anybody(court: Court, backup: str) -> None:
     assert court.left() == []
 
 
+def test_files_that_a_hand_closed_are_read(court: Court) -> None:
+    trial = court.trial()
+
+    run_trial(court.engine, evolve(trial, files=[evolve(entry, mode=0o600) for entry in trial.files]))
+
+    assert court.left() == []
+
+
 def test_included_files_are_read(court: Court) -> None:
     files = {"slurm.conf.d/a.conf": "include slurm.conf.d/b.conf\n", "slurm.conf.d/b.conf": "MaxJobCount=7\n"}
 
