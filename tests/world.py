@@ -16,6 +16,7 @@ from sindplan.model.hidden import Hidden
 from sindplan.model.layout import images_of
 from sindplan.observe.observation import Observation, observe
 from sindplan.plan.plan import Plan
+from sindplan.preflight.finding import Severity
 from sindplan.slurm.simulated import SimulatedSlurm
 from sindplan.slurm.simulated_machine import SlurmMachine
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
@@ -89,6 +90,11 @@ class World:
             )
             for change in self.plan(declaration).changes
         ]
+
+    def can_ask(self, declaration: Declaration) -> bool:
+        """Say whether Slurm can be asked for the jobs that a plan is about: else workers stay, and the plan is blocked."""
+        findings = self.prepare(declaration).findings
+        return not any(one.check == "jobs" and one.severity is Severity.BLOCKS for one in findings)
 
     def observe(self, declaration: Declaration) -> Observation:
         """Observe what a declaration is about."""

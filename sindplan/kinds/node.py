@@ -237,8 +237,8 @@ def stop(run: Run, action: Action) -> None:
         drained(run, change.address.scope, change.address.name, OFF_REASON)
     container = run.id(change.address)
     if change.address.name == names.CONTROLLER and is_running(run, container):
-        # With it everything goes off; what was not read yet is read at the next start.
-        for mark in (*config.MARKS.values(), *config.RESTART_MARKS.values()):
+        # What was not read yet is read at the next start. Who owes a restart may be on a node that stays on.
+        for mark in config.MARKS.values():
             config.settle(run, container, mark)
     run.engine.stop(container, grace=_GRACE)
 

@@ -55,6 +55,7 @@ _SET = Step(
         After("node.create", Where.NEEDED),
         After("node.start", Where.NEEDED),
         After("node.power-on", Where.NEEDED),
+        After("node.power-on", Where.NEEDED),
     ),
 )
 

@@ -64,6 +64,7 @@ _WRITE = Step(
         After("relay.start", Where.NEEDED),
         After("network.create", Where.NEEDED),
         After("node.start", Where.NEEDED),
+        After("node.power-on", Where.NEEDED),
         After("node.connect", Where.NEEDED),
     ),
     batch=True,

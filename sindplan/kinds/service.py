@@ -56,6 +56,7 @@ _SETTLE = Step(
         After("service.restart", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("node.start", Where.CLUSTER),
+        After("node.power-on", Where.CLUSTER),
     ),
     batch=True,
 )
@@ -71,6 +72,7 @@ KIND = Kind(
                 "starting",
                 after=(
                     After("node.start", Where.NEEDED),
+                    After("node.power-on", Where.NEEDED),
                     After("service.start", Where.NEEDED),
                     After("node.create", Where.CLUSTER),
                     After("boot.set", Where.CLUSTER),

@@ -180,15 +180,10 @@ def _unasked(case: Case) -> Iterator[Finding]:
     for cluster in case.observation.evidence.clusters:
         if cluster.view is not None or not cluster.managed or cluster.address in case.pruned:
             continue
-        off = stopping(case, cluster.address)
-        running = [
-            short
-            for short, node in cluster.nodes.items()
-            if node.state in ("running", "paused") and names.worker_index(short) is not None
-        ]
+        off = {short for short in stopping(case, cluster.address) if names.worker_index(short) is not None}
+        running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
         busy = [short for short in running if cluster.address / "node" / short in leaving or short in off]
-        # Of a cluster without a record the first apply was cut off: nothing has run there yet.
-        if busy and cluster.records:
+        if busy:
             yield Finding(
                 "jobs",
                 f"slurmctld of {cluster.address} does not answer, so nobody can say whether {', '.join(sorted(busy))} "

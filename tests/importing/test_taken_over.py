@@ -5,8 +5,10 @@ from attrs import evolve
 from sindplan.engine.records import ContainerSpec, Mount
 from sindplan.model.declaration import User, WorkerGroup
 from sindplan.workflow import prepare_drift
+from tests.edits import DAMAGE
 from tests.importing.conftest import DEV, cluster_of, ids, sinds, spec_of, taken
 from tests.sind_cluster import sind_world
+from tests.world import failures
 
 
 def changed(declaration, **more):
@@ -190,6 +192,19 @@ def test_users_of_sinds_are_known_and_others_join_them(tmp_path):
     nobody = changed(more, users={}, groups={})
     # Without users there is no /home to share, and a mount cannot go in place.
     assert {change.address.kind for change in world.plan(nobody).changes} == {"node", "record", "volume"}
+
+
+def test_a_worker_that_stopped_is_started_before_its_address_is_written(tmp_path):
+    world, declaration, before = ours(tmp_path)
+    world.engine.stop("sind-dev-worker-0")
+    # It is started when slurmctld has read its file, and the record must wait that long.
+    DAMAGE["edit slurm.conf"](world, "sind-dev-controller")
+
+    applied = world.apply(declaration)
+
+    assert failures(applied) == []
+    assert world.pending(declaration) == []
+    assert ids(world) == before
 
 
 def test_it_is_destroyed_with_everything(tmp_path):
