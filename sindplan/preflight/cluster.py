@@ -15,7 +15,7 @@ from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
 from sindplan.preflight.jobs import check_departures, check_jobs
 from sindplan.preflight.leftovers import check_leftovers
-from sindplan.preflight.power import check_power, stopping
+from sindplan.preflight.power import check_power, stayed_off, stopping
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
@@ -181,6 +181,8 @@ def _unasked(case: Case) -> Iterator[Finding]:
         if cluster.view is not None or not cluster.managed or cluster.address in case.pruned:
             continue
         off = {short for short in stopping(case, cluster.address) if names.worker_index(short) is not None}
+        if stayed_off(cluster):
+            off = set()
         running = [short for short, node in cluster.nodes.items() if node.state in ("running", "paused")]
         busy = [short for short in running if cluster.address / "node" / short in leaving or short in off]
         if busy:

@@ -101,6 +101,19 @@ def _is_off(evidence: ClusterEvidence, short: str) -> bool:
     return container is not None and container.state in ("exited", "dead")
 
 
+def stayed_off(cluster: ClusterEvidence) -> bool:
+    """Say whether a cluster was off when it was applied last, and no controller runs.
+
+    What a hand has started of it since has no jobs: its processes had ended, and no slurmctld has begun others.
+    """
+    alive = [
+        short
+        for short, node in cluster.nodes.items()
+        if names.role_of(short) == "controller" and node.state in ("running", "paused")
+    ]
+    return not alive and account.last_applied(cluster).get("power") == "off"
+
+
 def _of_cluster(cluster: ClusterLayout, state: Mapping[Address, Resource]) -> dict[Address, Resource]:
     return {address: resource for address, resource in state.items() if address.scope == cluster.address}
 

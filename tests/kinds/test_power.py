@@ -289,6 +289,22 @@ def test_nobody_can_say_whether_workers_are_busy_when_slurm_does_not_answer() ->
     assert "worker-0, worker-1 run jobs" in said[0][1]
 
 
+def test_a_worker_that_a_hand_starts_while_its_cluster_is_off_is_stopped_again() -> None:
+    off = declaration(power="off")
+    world = applied()
+    world.apply(off)
+    world.engine.start("sind-dev-worker-0")
+
+    assert world.pending(off) == ["update sind/dev/node/worker-0 power: running -> stopped"]
+    world.apply(off)
+    quiet(world, off)
+    # A controller that a hand starts as well may have begun jobs.
+    world.engine.start("sind-dev-worker-0")
+    world.engine.start("sind-dev-controller")
+    world.machine.stop_unit(world.engine.inspect_container("sind-dev-controller"), "slurmctld.service")
+    assert world.prepare(off).blocked
+
+
 def test_a_worker_that_is_not_there_may_be_named_and_is_pointed_out() -> None:
     world = applied()
 
