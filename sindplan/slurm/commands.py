@@ -50,9 +50,16 @@ _RELOAD_IF_MASKED = '[ -z "$masked" ] || systemctl daemon-reload || exit 1\n'
 # units have notified that they are ready. No D-Bus is needed for it.
 _BOOT = f'until [ -S /run/systemd/private ]; do sleep 0.02; done\n{_UNMASK}{_RELOAD_IF_MASKED}exec systemctl start "$@"'
 
-# Asking a slurmctld that does not run takes Slurm's commands as long as they may; the kernel says it at once.
+# Asking a slurmctld that does not run takes Slurm's commands as long as they may; the kernel says it at once. A node that
+# still boots is waited for: a plan made then would say that slurmctld is down, and that nobody knows its jobs.
 _VIEW = f"""\
-grep -qsx slurmctld /proc/[0-9]*/comm || exit 1
+until grep -qsx slurmctld /proc/[0-9]*/comm; do
+    [ ! -S /run/systemd/private ] || case $(systemctl is-system-running 2> /dev/null) in
+        initializing | starting) ;;
+        *) exit 1 ;;
+    esac
+    sleep 0.05
+done
 sinfo -h -N -o '%N|%T|%E' || exit 1
 echo '{_SEPARATOR}'
 squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n|%P' || exit 1
@@ -157,6 +164,8 @@ class SlurmCommands:
     def view(self, controller: str) -> SlurmView | None:
         """Ask slurmctld for nodes and jobs."""
         try:
+            if not self._runs_systemd(controller, _ASK):
+                return None
             done = self._run(controller, _VIEW, (), _ASK)
         except EngineError:
             return None

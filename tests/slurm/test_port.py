@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from attrs import field, frozen
 
+from sindplan.model import names
 from sindplan.slurm.commands import SlurmCommands
 from sindplan.slurm.port import DRAIN_REASON, OFF_REASON, Slurm, SlurmNodeState
 from tests.preflight.found import declaration
@@ -36,13 +37,13 @@ class Simulated:
         self.world.machine.submit(self.controller, WORKER, job, endless=True, interactive=interactive)
         return job
 
-    def stop(self) -> None:
-        """Stop the worker's container."""
-        self.world.engine.stop(f"sind-dev-{WORKER}")
+    def stop(self, short: str = WORKER) -> None:
+        """Stop a node's container."""
+        self.world.engine.stop(f"sind-dev-{short}")
 
-    def start(self) -> None:
+    def start(self, short: str = WORKER) -> None:
         """Start it, daemons and all."""
-        self.world.engine.start(f"sind-dev-{WORKER}")
+        self.world.engine.start(f"sind-dev-{short}")
 
 
 @frozen
@@ -68,11 +69,11 @@ class Real:
         (job,) = set(self.port.view(self.controller).nodes[WORKER].jobs) - before
         return job
 
-    def stop(self) -> None:
-        self.lab.engine.stop(f"{self.realm}-dev-{WORKER}")
+    def stop(self, short: str = WORKER) -> None:
+        self.lab.engine.stop(f"{self.realm}-dev-{short}")
 
-    def start(self) -> None:
-        self.lab.engine.start(f"{self.realm}-dev-{WORKER}")
+    def start(self, short: str = WORKER) -> None:
+        self.lab.engine.start(f"{self.realm}-dev-{short}")
 
 
 @contextmanager
@@ -180,3 +181,12 @@ def test_a_worker_that_was_powered_off_is_known_by_its_reason_for_ever(place):
     assert state(place).powered_off
     place.port.resume(place.controller, [WORKER])
     assert not state(place).drained
+
+
+def test_a_controller_that_boots_is_waited_for(place):
+    """Otherwise a plan made after a reboot, or after an apply that was killed, says that nobody knows the jobs."""
+    for _ in range(3):
+        place.stop(names.CONTROLLER)
+        place.start(names.CONTROLLER)
+
+        assert WORKER in place.port.view(place.controller).nodes
