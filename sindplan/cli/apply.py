@@ -1,18 +1,26 @@
 """`sindplan apply`."""
 
+import re
 from pathlib import Path
 
 import click
 
 from sindplan.cli import options, output
 from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
+from sindplan.cli.plan_file import read_plan_file
 from sindplan.execute.apply import OnFailure
 from sindplan.model.address import Address
 
 
 @click.command()
+@click.argument("saved", required=False, metavar="[PLAN]", type=click.Path(path_type=Path))
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@click.option(
+    "--approve",
+    metavar="DIGEST",
+    help="Apply, unasked, only if this is the plan's digest (sha256:…), as `sindplan plan` has said it.",
+)
 @click.option("--allow-privileged", is_flag=True, help="Let new nodes have what is listed as privileges, unasked.")
 @options.allowances
 @click.option(
@@ -28,8 +36,10 @@ from sindplan.model.address import Address
 @wait_option
 @lock_option
 def command(
+    saved: Path | None,
     paths: tuple[Path, ...],
     auto_approve: bool,
+    approve: str | None,
     allow_privileged: bool,
     allow_job_loss: bool,
     data_loss: tuple[Address, ...],
@@ -41,20 +51,30 @@ def command(
     wait: int,
     lock_timeout: int,
 ) -> int:
-    """Make the clusters match the declaration."""
+    """Make the clusters match the declaration, or do what a saved PLAN says."""
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
     from sindplan.preflight.allowed import Allowed
+    from sindplan.saved import Options, Reviewed
     from sindplan.workflow import Prepared, get_images, prepare
 
-    allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
-    demanded = options.addresses(replace)
-    declaration = options.read_declaration(paths)
+    reviewed = Reviewed(_digest(approve)) if approve is not None else None
+    if saved is not None:
+        _refuse_beside_a_plan(approve, paths, replace, allow_job_loss or prune or bool(data_loss))
+        plan_ = read_plan_file(saved)
+        declaration, made_with = plan_.declaration, plan_.options
+        reviewed = Reviewed(plan_.digest, plan_)
+    else:
+        allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
+        made_with = Options(replace=options.addresses(replace), allowed=allowed)
+        declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
 
     def plan() -> Prepared:
-        return prepare(engine, slurm, declaration, passwords=passwords, allowed=allowed, replace=demanded)
+        return prepare(
+            engine, slurm, declaration, passwords=passwords, allowed=made_with.allowed, replace=made_with.replace
+        )
 
     try:
         prepared = plan()
@@ -67,7 +87,7 @@ def command(
             engine,
             slurm,
             observe_again=lambda: observe(engine, slurm, prepared.clusters, images=images_of(declaration)),
-            consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged),
+            consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged, reviewed=reviewed),
             on_failure=on_failure,
             parallelism=parallelism,
             wait=wait,
@@ -76,3 +96,28 @@ def command(
         )
     finally:
         engine.close()
+
+
+def _refuse_beside_a_plan(approve: str | None, paths: tuple[Path, ...], replace: tuple[str, ...], allows: bool) -> None:
+    """Refuse what a plan says itself. Raises a usage error."""
+    said = {
+        "--approve": approve is not None,
+        "-f": bool(paths),
+        "--replace": bool(replace),
+        "--allow-… and --prune": allows,
+    }
+    if too_many := [option for option, is_said in said.items() if is_said]:
+        raise click.UsageError(
+            f"A saved plan says itself what it was made from: leave {', '.join(too_many)} out, or say it to `sindplan plan`."
+        )
+
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def _digest(text: str) -> str:
+    if not _DIGEST.fullmatch(text):
+        raise click.UsageError(
+            "--approve takes a digest as `sindplan plan` says it: sha256: and 64 hexadecimal digits."
+        )
+    return text

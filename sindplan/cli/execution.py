@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 from attrs import frozen
@@ -26,6 +27,9 @@ from sindplan.preflight.finding import Finding
 from sindplan.render.text import NO_CHANGES, render_text
 from sindplan.slurm.port import Slurm
 from sindplan.workflow import Prepared, sweep_trials
+
+if TYPE_CHECKING:
+    from sindplan.saved import Reviewed
 
 INTERRUPTED = 130
 NO_LIMIT = 24 * 3600
@@ -78,6 +82,7 @@ class Consent:
 
     auto_approve: bool = False
     allow_privileged: bool = False
+    reviewed: "Reviewed | None" = None
 
 
 def execute_prepared(
@@ -120,7 +125,7 @@ def execute_prepared(
             status = _offer(again, consent, words, told=prepared.findings)
             if status is not None:
                 return status
-        return _execute(
+        status = _execute(
             again,
             engine,
             slurm,
@@ -135,11 +140,16 @@ def execute_prepared(
                 secrets=secrets(again.plan),
             ),
         )
+        if status == 0 and consent.reviewed is not None:
+            consent.reviewed.spend(engine, again)
+        return status
 
 
 def _offer(prepared: Prepared, consent: Consent, words: Words, told: tuple[Finding, ...] = ()) -> int | None:
     """Show a plan and ask; return an exit status when it is not to be executed."""
     show(prepared, words.nothing, told)
+    if consent.reviewed is not None and (done := consent.reviewed.check(prepared)):
+        output.say(done)
     if not prepared.blocked and prepared.plan.empty:
         return 0
     if prepared.blocked or not _agreed(prepared, consent):
@@ -193,7 +203,7 @@ def _execute(
 
 
 def _agreed(prepared: Prepared, consent: Consent) -> bool:
-    if consent.auto_approve:
+    if consent.auto_approve or consent.reviewed is not None:
         if prepared.privileges and not consent.allow_privileged:
             output.say("New nodes would get the privileges listed above: say --allow-privileged if that is right.")
             return False

@@ -5,11 +5,12 @@ new one first, then the old one is removed. The engine refuses a second network 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from attrs import evolve, field, fields, frozen
 
+from sindplan.engine.port import Engine
 from sindplan.engine.records import Network, NetworkSpec
 from sindplan.errors import Conflict, NotFound
 from sindplan.kinds import labels
@@ -18,7 +19,7 @@ from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
-from sindplan.model.declaration import Cluster, Slurm
+from sindplan.model.declaration import Cluster, Declaration, Slurm
 from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Kind, Phase, Step
 from sindplan.model.layout import ClusterLayout, Layout
@@ -82,6 +83,21 @@ def _json(data: object) -> str:
 
 def without_secrets(cluster: Cluster) -> Cluster:
     """Return what is declared with every password hidden, and without the word that took the cluster over."""
+    return evolve(_masked(cluster), adopt=False)
+
+
+def masked_secrets(declaration: Declaration) -> Declaration:
+    """Return a declaration with every password hidden."""
+    return evolve(
+        declaration,
+        realms={
+            name: evolve(realm, clusters={key: _masked(cluster) for key, cluster in realm.clusters.items()})
+            for name, realm in declaration.realms.items()
+        },
+    )
+
+
+def _masked(cluster: Cluster) -> Cluster:
     db = cluster.db
     if db is not None and isinstance(db.storage_password, str):
         db = evolve(db, storage_password=str(Hidden("")))
@@ -91,7 +107,7 @@ def without_secrets(cluster: Cluster) -> Cluster:
         for name, text in sections.items()
         if text is not None
     }
-    return evolve(cluster, db=db, slurm=Slurm(**hidden), adopt=False)
+    return evolve(cluster, db=db, slurm=Slurm(**hidden))
 
 
 def _contents(cluster: ClusterLayout) -> Iterator[str]:
@@ -158,6 +174,23 @@ def write(run: Run, action: Action) -> None:
     except Conflict:
         run.engine.create_network(NetworkSpec(name=f"{base}-next", labels=marks, config_only=True))
     _remove(run, [newest] if newest else [])
+
+
+def renew(engine: Engine, cluster: Address, records: Sequence[Network]) -> None:
+    """Write a record anew as it is, so that it has another id. The lock of its realm must be held.
+
+    Args:
+        records: The networks that hold it, newest first; nothing is done without any.
+    """
+    if not records:
+        return
+    newest, *left = records
+    base = names.record(*cluster.parts)
+    for record in left:
+        engine.remove_network(record.id)
+    name = f"{base}-next" if newest.name == base else base
+    engine.create_network(NetworkSpec(name=name, labels=newest.labels, config_only=True))
+    engine.remove_network(newest.id)
 
 
 def remove(run: Run, action: Action) -> None:

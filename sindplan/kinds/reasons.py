@@ -12,6 +12,7 @@ _DRIFTED = {
     Operation.CREATE: "declared and applied before, and gone",
     Operation.DELETE: "there, and not declared",
 }
+_CHANGED = "changed outside sindplan"
 _EDITED = {
     Operation.CREATE: "declared, and not there",
     Operation.DELETE: "no longer declared",
@@ -33,7 +34,12 @@ def reasons(wanted: State, last: State, taken: Collection[Address] = ()) -> Reas
         if now is None:
             return _EDITED[operation] if before is not None else _DRIFTED[operation]
         if before is not None and not difference(before, now):
-            return _DRIFTED.get(operation, "changed outside sindplan")
+            return _DRIFTED.get(operation, _CHANGED)
         return _EDITED.get(operation, "differs from the declaration")
 
     return reason
+
+
+def is_drift(reason: str) -> bool:
+    """Say whether a reason blames a hand."""
+    return reason == _CHANGED or reason in _DRIFTED.values()

@@ -106,7 +106,7 @@ def check_departures(case: Case) -> Iterator[Finding]:
                 continue
             within = spell_duration(case.drain_timeouts.get(cluster.address / "node" / short, DRAIN_TIMEOUT))
             yield warning(
-                "jobs",
+                "drain",
                 f"{cluster.address}/node/{short} runs the jobs {', '.join(state.jobs)}; those that do not end within "
                 f"{within} are {_ENDS[then]}.",
             )

@@ -15,6 +15,7 @@ from sindplan.model.kind import Operation
 from sindplan.model.resource import FieldChange, Resource
 from sindplan.model.units import spell_memory
 from sindplan.plan.plan import Change, Plan
+from sindplan.render.values import is_closed
 
 SYMBOLS = {
     Operation.DELETE: "-",
@@ -41,7 +42,6 @@ _TOLD = {
 }
 """Fields that say to a reader only that they change."""
 _GIVEN = "subnet"
-_OTHERS = 0o077
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
 WILL_DO = "sindplan will perform the following actions:"
@@ -113,7 +113,7 @@ def _body(change: Change) -> Iterator[str]:
 
 def _created(resource: Resource) -> Iterator[str]:
     if (content := getattr(resource, "content", None)) is not None:
-        if _is_secret(resource):
+        if is_closed(resource):
             yield from (f"+ {key} = (not shown)" for key in _keys(content))
             return
         lines = escaped(content).splitlines()
@@ -130,12 +130,6 @@ def _created(resource: Resource) -> Iterator[str]:
         yield f"+ {name:<{width}} = {_value(name, value) if value else '(known after apply)'}"
 
 
-def _is_secret(resource: Resource) -> bool:
-    """Say whether a file is closed to all but its owner: what it says is not shown, only what it speaks of."""
-    mode = getattr(resource, "mode", None)
-    return mode is not None and not mode & _OTHERS
-
-
 def _keys(content: str) -> list[str]:
     """Return the keys of the parameters in a file, each once, in order; an inclusion is one by itself."""
     lines = [line.strip() for line in escaped(content).splitlines() if not line.lstrip().startswith("#")]
@@ -144,7 +138,7 @@ def _keys(content: str) -> list[str]:
 
 
 def _changed(change: Change, field: FieldChange) -> Iterator[str]:
-    if field.name == "content" and _is_secret(change.resource):
+    if field.name == "content" and is_closed(change.resource):
         lines = difflib.ndiff(str(field.before).splitlines(), str(field.after).splitlines())
         touched = "\n".join(line[2:] for line in lines if line[:1] in "+-")
         yield from (f"~ {key} = (not shown)" for key in _keys(touched))

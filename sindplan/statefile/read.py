@@ -1,17 +1,30 @@
 """From state files to the declaration they make together, or to everything that is wrong with them."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
 from sindplan.errors import DeclarationInvalid, Problem
 from sindplan.model.declaration import Cluster, Declaration, Realm
 from sindplan.statefile.across import problems_across
-from sindplan.statefile.files import find_files, load
+from sindplan.statefile.files import Document, find_files, load
 from sindplan.statefile.seccomp import with_profiles
 from sindplan.statefile.source import Source
+
+
+def read_tables(content: Mapping[str, Any], file: Path) -> Declaration:
+    """Return the declaration in tables that were read elsewhere, under the same rules.
+
+    Args:
+        file: Where they came from, for messages and relative paths.
+
+    Raises:
+        DeclarationInvalid: With every problem.
+    """
+    return _read([Source.of(Document(file, content))], [])
 
 
 def read(paths: Sequence[Path]) -> Declaration:
@@ -23,9 +36,13 @@ def read(paths: Sequence[Path]) -> Declaration:
     files, problems = find_files(paths)
     documents = [load(file) for file in files]
     sources = [Source.of(document) for document in documents if not isinstance(document, Problem)]
+    unreadable = [document for document in documents if isinstance(document, Problem)]
+    return _read(sources, [*problems, *unreadable])
+
+
+def _read(sources: Sequence[Source], problems: Sequence[Problem]) -> Declaration:
     found = [
         *problems,
-        *(document for document in documents if isinstance(document, Problem)),
         *(source.problem(fault) for source in sources for fault in source.faults()),
         *problems_across(sources),
     ]

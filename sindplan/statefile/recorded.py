@@ -25,7 +25,7 @@ def recorded_declaration(owner: str, texts: Mapping[Address, str]) -> Declaratio
     realms: dict[str, Any] = {}
     for address, text in texts.items():
         try:
-            cluster = _spelled(json.loads(text))
+            cluster = spelled(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise _unreadable(address) from error
         realms.setdefault(address.realm, {"clusters": {}})["clusters"][address.cluster] = cluster
@@ -36,13 +36,14 @@ def recorded_declaration(owner: str, texts: Mapping[Address, str]) -> Declaratio
     return structured.declaration
 
 
-def _spelled(data: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
+def spelled(data: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
+    """Return canonical data of a declaration as a state file spells it."""
     if isinstance(data, dict):
         return {
-            key: _SPELLED[key](value) if key in _SPELLED and isinstance(value, int) else _spelled(value)
+            key: _SPELLED[key](value) if key in _SPELLED and isinstance(value, int) else spelled(value)
             for key, value in data.items()
         }
-    return [_spelled(item) for item in data] if isinstance(data, list) else data
+    return [spelled(item) for item in data] if isinstance(data, list) else data
 
 
 def _unreadable(address: Address) -> SindplanError:

@@ -1,6 +1,7 @@
 """What tests of the command line share: a world behind it, a state file, and ways to call it."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -27,11 +28,13 @@ workers.cpu.count = {count}
 
 HEADING = "Docker 28.5.2 at sim:\n"
 """What commands that reached the simulated engine say first."""
+DIGEST = re.compile(r"^Digest: sha256:[0-9a-f]{64}\n", re.MULTILINE)
+"""What a plan that is not empty says last."""
 
 
 @frozen
 class Said:
-    """How a call ended; `err` without the heading."""
+    """How a call ended; `err` without the heading, and without a plan's digest."""
 
     status: int
     out: str
@@ -80,7 +83,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
         capsys.readouterr()
         status = run(arguments)
         streams = capsys.readouterr()
-        return Said(status, streams.out, streams.err.removeprefix(HEADING))
+        return Said(status, streams.out, DIGEST.sub("", streams.err.removeprefix(HEADING)))
 
     return called
 

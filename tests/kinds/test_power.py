@@ -285,7 +285,7 @@ def test_nobody_can_say_whether_workers_are_busy_when_slurm_does_not_answer() ->
 
     said = found(world, declaration(**TWO, power="off"))
 
-    assert said[0][0] == "jobs"
+    assert said[0][0] == "drain"
     assert "worker-0, worker-1 run jobs" in said[0][1]
 
 

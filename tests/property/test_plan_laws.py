@@ -26,6 +26,7 @@ from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation
 from sindplan.plan.graph import BARRIER
 from sindplan.render.text import SYMBOLS, render_text
+from sindplan.saved import Options, describe
 from sindplan.slurm.simulated import SimulatedSlurm
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
@@ -208,6 +209,7 @@ def _told(world: World, declaration: Declaration) -> Iterator[str]:
     """Yield everything that people or other programs get to see: plans, findings, labels and command lines."""
     prepared = world.prepare(declaration)
     yield render_text(prepared.plan)
+    yield json.dumps(describe(prepared, declaration, Options(), ""))
     yield repr(prepared)
     for summary in world.engine.containers():
         yield repr(world.engine.inspect_container(summary.id))

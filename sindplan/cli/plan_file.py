@@ -1,0 +1,57 @@
+"""Plan files: written so that only their owner can read them, and never over anything but another plan."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sindplan.errors import SindplanError
+
+if TYPE_CHECKING:
+    from sindplan.saved import SavedPlan
+
+_MODE = 0o600
+"""A plan says where everything is and what is run: its owner's business."""
+
+
+def check_free(path: Path) -> None:
+    """Demand that a plan can be saved there without anything else being lost. Raises SindplanError."""
+    if not path.exists() and not path.is_symlink():
+        return
+    try:
+        read_plan_file(path)
+    except SindplanError:
+        raise SindplanError(
+            f"{path} exists and is not a plan that sindplan saved; it was left as it is.", "Name another with --out."
+        ) from None
+
+
+def write_plan(path: Path, data: bytes) -> None:
+    """Save a plan, whole or not at all. Raises SindplanError."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SindplanError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def read_plan_file(path: Path) -> "SavedPlan":
+    """Return the plan in a file. Raises SindplanError."""
+    from sindplan.saved import LARGEST_PLAN, read_plan
+    from sindplan.statefile.files import read_at_most, reason
+
+    try:
+        data = read_at_most(path, LARGEST_PLAN)
+    except (OSError, ValueError) as error:
+        raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
+    if data is None:
+        raise SindplanError(f"{path} is larger than {LARGEST_PLAN // 1024**2} MiB.")
+    return read_plan(path, data)

@@ -1,0 +1,295 @@
+"""Saved plans: what `plan --out` writes, and what `apply` demands of the engine before it does what one says.
+
+A plan file is a document (see render.document) that carries the declaration. It executes nothing by itself: a plan is made anew
+from the declaration that it carries, and must do the same, or only less because a part is done already.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from sindplan import __version__
+from sindplan.engine.port import Engine
+from sindplan.errors import SindplanError
+from sindplan.kinds.cluster_record import ClusterRecord, masked_secrets, renew
+from sindplan.kinds.reasons import is_drift
+from sindplan.model.address import Address
+from sindplan.model.canonical import canonical
+from sindplan.model.declaration import Declaration
+from sindplan.preflight.allowed import Allowed
+from sindplan.preflight.finding import Finding, Severity
+from sindplan.render.document import FORMAT, Context, digest, document, resource_change
+from sindplan.statefile.read import read_tables
+from sindplan.statefile.recorded import spelled
+from sindplan.statefile.secrets import plain_secrets
+from sindplan.workflow import Prepared
+
+LARGEST_PLAN = 64 * 1024 * 1024
+"""Bytes. A plan of 1,000 nodes has about 6 MiB."""
+_LOSSES = frozenset({"jobs", "data"})
+"""Checks whose findings name what is lost: consent to one loss is none to another."""
+
+
+@frozen(kw_only=True)
+class Options:
+    """What a plan was made with beside the declaration.
+
+    Attributes:
+        replace: Nodes that were to be replaced though nothing of them differed.
+        allowed: What may be lost.
+    """
+
+    replace: tuple[Address, ...] = ()
+    allowed: Allowed = field(factory=Allowed)
+
+
+def describe(prepared: Prepared, declaration: Declaration, options: Options, timestamp: str) -> dict[str, Any]:
+    """Return the document of a plan: what `--format json` prints and `--out` saves. It holds no secret.
+
+    Args:
+        timestamp: When it was made, as RFC 3339 has it.
+    """
+    context = Context(
+        drifted=lambda change: is_drift(change.reason),
+        images=image_ids(prepared),
+        extra={
+            "blocked": prepared.blocked,
+            "findings": [_finding(finding) for finding in prepared.findings],
+            "privileges": list(prepared.privileges),
+            "engine": prepared.engine.engine_id,
+            "records": _records(prepared),
+            "declaration": spelled(canonical(masked_secrets(declaration))),
+            "options": {
+                "replace": [str(address) for address in options.replace],
+                "allow_job_loss": options.allowed.jobs,
+                "allow_data_loss": [str(address) for address in options.allowed.data],
+                "prune": options.allowed.prune,
+            },
+        },
+    )
+    return document(prepared.plan, context, version=__version__, timestamp=timestamp, blocked=prepared.blocked)
+
+
+def image_ids(prepared: Prepared) -> Mapping[str, str]:
+    """Return the ids of the images that a plan may make nodes from."""
+    return {reference: facts.id for reference, facts in prepared.before.facts().images.items()}
+
+
+def digest_of(prepared: Prepared) -> str:
+    """Return the digest of a plan."""
+    return digest(prepared.plan, image_ids(prepared))
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {
+        "check": finding.check,
+        "severity": finding.severity.value,
+        "what": finding.what,
+        "fix": finding.fix,
+    }
+
+
+def _records(prepared: Prepared) -> dict[str, str]:
+    """Return the id of each cluster's record. An apply that is done writes it anew, so a plan works once."""
+    found = {cluster.address: cluster.records for cluster in prepared.before.evidence.clusters}
+    return {str(address): records[0].id if (records := found.get(address, ())) else "" for address in prepared.clusters}
+
+
+def check_savable(declaration: Declaration) -> None:
+    """Refuse to save a plan that could not be applied without the secrets that it leaves out."""
+    secrets = plain_secrets(declaration)
+    if secrets:
+        places = ", ".join(f"{one.realm}/{one.cluster}: {'.'.join(map(str, one.key))}" for one in secrets)
+        raise SindplanError(
+            f"A plan file holds no secrets, and these stand in the state file in plain text: {places}.",
+            'Say where they are: storage_password = { env = "SINDPLAN_SECRET_…" } or { file = "…" }.',
+        )
+
+
+@frozen(kw_only=True)
+class SavedPlan:
+    """A plan that was read from a file.
+
+    Attributes:
+        path: Of the file, as it was given.
+        changes: By address: the document's own tables.
+    """
+
+    path: Path
+    digest: str
+    engine: str
+    declaration: Declaration
+    options: Options
+    records: Mapping[str, str]
+    changes: Mapping[str, Mapping[str, Any]]
+    losses: frozenset[str]
+
+
+def read_plan(path: Path, data: bytes) -> SavedPlan:
+    """Return the plan in a file's bytes.
+
+    Raises:
+        SindplanError: It is none, or one of another version.
+        DeclarationInvalid: Its declaration is not valid.
+    """
+    try:
+        content = json.loads(data)
+        inner = content["sindplan"]
+        made_by, version = str(inner.get("version", "another sindplan")), inner["format"]
+        if version != FORMAT:
+            raise SindplanError(
+                f"{path} is a plan of sindplan {made_by}, which this version ({__version__}) does not understand.",
+                "Make the plan anew: sindplan plan --out FILE",
+            )
+        options = inner["options"]
+        return SavedPlan(
+            path=path,
+            digest=_text(inner["digest"]),
+            engine=_text(inner["engine"]),
+            declaration=read_tables(_table(inner["declaration"]), path),
+            options=Options(
+                replace=_addresses(options["replace"]),
+                allowed=Allowed(
+                    jobs=options["allow_job_loss"] is True,
+                    data=_addresses(options["allow_data_loss"]),
+                    prune=options["prune"] is True,
+                ),
+            ),
+            records={_text(address): _text(record) for address, record in _table(inner["records"]).items()},
+            changes={_text(change["address"]): _change(change) for change in content["resource_changes"]},
+            losses=frozenset(_text(found["what"]) for found in inner["findings"] if found["check"] in _LOSSES),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SindplanError(
+            f"{path} is not a plan that sindplan saved.", "Make one with: sindplan plan --out FILE"
+        ) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _addresses(values: list[Any]) -> tuple[Address, ...]:
+    return tuple(Address.parse(_text(value)) for value in values)
+
+
+def _change(change: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a change's table when it has what is compared."""
+    inner = change["sindplan"]
+    for text in (inner["digest"], inner["id"]):
+        _text(text)
+    for side in ("before", "after"):
+        if change["change"][side] is not None:
+            _table(change["change"][side])
+    return change
+
+
+@frozen
+class Reviewed:
+    """What was reviewed, and must be what is done.
+
+    Attributes:
+        digest: Of the plan that was approved.
+        saved: The plan itself, when there is a file of it.
+    """
+
+    digest: str
+    saved: SavedPlan | None = None
+
+    def check(self, prepared: Prepared) -> str:
+        """Demand that a plan made now does what was reviewed, or less.
+
+        Returns:
+            A sentence about what is done already; empty when nothing is.
+
+        Raises:
+            SindplanError: It is another plan; the message says by what.
+        """
+        if self.saved is None:
+            found = digest_of(prepared)
+            if found != self.digest:
+                raise SindplanError(
+                    f"The plan is {found} now, not {self.digest}, which was approved.",
+                    "Nothing was changed. Review the plan that is shown, then approve it by its digest.",
+                )
+            return ""
+        if self.saved.engine != prepared.engine.engine_id:
+            raise SindplanError(
+                f"{self.saved.path} was made for another Docker Engine than the one at {prepared.engine.address}.",
+                "Set DOCKER_HOST or the docker context to that one, or make a plan for this one.",
+            )
+        moved = [] if prepared.plan.empty else [*_moved(self.saved, prepared)]
+        if moved:
+            raise SindplanError(
+                f"{self.saved.path} was made from what is not so any more:\n"
+                + "\n".join(f"    {line}" for line in moved),
+                "Nothing was changed. Make and review a new plan: sindplan plan --out FILE",
+            )
+        done = len(self.saved.changes) - len(prepared.plan.changes)
+        return f"{done} of {len(self.saved.changes)} changes of the plan are made already." if done > 0 else ""
+
+    def spend(self, engine: Engine, prepared: Prepared) -> None:
+        """See to it that the plan, which was executed, does nothing another time. The realms' locks must be held."""
+        if self.saved is None:
+            return
+        written = {
+            change.address.scope for change in prepared.plan.changes if isinstance(change.resource, ClusterRecord)
+        }
+        for cluster in prepared.before.evidence.clusters:
+            if cluster.address not in written:
+                renew(engine, cluster.address, cluster.records)
+
+
+def _moved(saved: SavedPlan, prepared: Prepared) -> Iterator[str]:
+    """Yield what is not as it was when a plan was made, a line each."""
+    images = image_ids(prepared)
+    for cluster, record in _records(prepared).items():
+        if saved.records.get(cluster) != record:
+            yield f"{cluster}: another apply has been made since, this plan's own or somebody else's."
+    for change in (resource_change(change, images) for change in prepared.plan.changes):
+        address, was = change["address"], saved.changes.get(change["address"])
+        what = "/".join(change["change"]["actions"])
+        if was is None:
+            yield f"{address}: would be changed ({what}) by a plan made now, and is not in this one."
+        elif was["sindplan"]["id"] != change["sindplan"]["id"] and was["change"]["before"] is not None:
+            yield f"{address}: it is another object than it was, made anew since."
+        elif was["sindplan"]["digest"] != change["sindplan"]["digest"]:
+            yield from _differing(address, was["change"], change["change"])
+    for finding in prepared.findings:
+        if finding.check in _LOSSES and finding.severity is Severity.WARNS and finding.what not in saved.losses:
+            yield f"{finding.what}"
+
+
+def _differing(address: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields of a change that are not what they were; of texts only that they differ."""
+    if was.get("actions") != now["actions"]:
+        yield f"{address}: {'/'.join(map(str, was.get('actions', ())))} -> {'/'.join(now['actions'])}."
+        return
+    told = False
+    for side, when in (("before", "as it is"), ("after", "as it is to be")):
+        old, new = was[side] or {}, now[side] or {}
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                told = True
+                yield f"{address}: {name}, {when}: {_brief(old.get(name))} -> {_brief(new.get(name))}"
+    if not told:
+        yield f"{address}: its image, or a text that is not shown, is another."
+
+
+_BRIEF = 60
+
+
+def _brief(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _BRIEF else "(another text)"
