@@ -212,7 +212,7 @@ def test_the_plan_says_which_jobs_would_be_ended() -> None:
     for more in ({"power": "off"}, {"count": 0, "power": "on"}):
         group = {"count": 2, "on_timeout": "cancel", **more}
         assert (
-            "~jobs",
+            "~drain",
             "sind/dev/node/worker-1 runs the jobs 17; those that do not end within 10m are cancelled.",
         ) in (found(world, declaration(workers={"cpu": group})))
     assert found(world, declaration(**TWO, on_timeout="cancel")) == []
@@ -285,7 +285,7 @@ def test_nobody_can_say_whether_workers_are_busy_when_slurm_does_not_answer() ->
 
     said = found(world, declaration(**TWO, power="off"))
 
-    assert said[0][0] == "drain"
+    assert said[0][0] == "jobs"
     assert "worker-0, worker-1 run jobs" in said[0][1]
 
 
