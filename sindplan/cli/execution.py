@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import click
 from attrs import frozen
 
 from sindplan.cli import output
+from sindplan.cli.ask import agreed
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
 from sindplan.execute.executor import Outcome
@@ -208,11 +208,7 @@ def _agreed(prepared: Prepared, consent: Consent) -> bool:
             output.say("New nodes would get the privileges listed above: say --allow-privileged if that is right.")
             return False
         return True
-    if sys.stdin is None or not sys.stdin.isatty():
-        output.say("There is no terminal to ask on: say --auto-approve to go on without a question.")
-        return False
-    output.say("Only 'yes' will be accepted to go on.")
-    return str(click.prompt("Do this?", err=True, default="", show_default=False, prompt_suffix=" ")) == "yes"
+    return agreed("Do this?")
 
 
 @contextmanager

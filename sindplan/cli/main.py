@@ -32,6 +32,7 @@ _COMMANDS = {
     "doctor": "doctor",
     "import": "import_",
     "convert": "convert",
+    "unlock": "unlock",
     "schema": "schema",
 }
 """Command to the module in `sindplan.cli` that has it, so that no command loads what only another needs."""

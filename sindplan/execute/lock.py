@@ -23,7 +23,7 @@ from sindplan.errors import Conflict, NotFound, SindplanError
 from sindplan.kinds import labels
 from sindplan.model import names
 
-_TOKEN, _COMMAND, _HOST = "sind.lock.token", "sind.lock.command", "sind.lock.host"
+TOKEN, _COMMAND, _HOST = "sind.lock.token", "sind.lock.command", "sind.lock.host"
 _PID, _BOOT_ID, _PID_NAMESPACE = "sind.lock.pid", "sind.lock.boot-id", "sind.lock.pid-ns"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -56,7 +56,7 @@ def sweep(engine: Engine, realms: Sequence[str]) -> None:
     own = _identity()
     for realm in sorted(set(realms)):
         left = engine.inspect_network(names.lock(realm))
-        if left is not None and _TOKEN in left.labels and _stale(left, own):
+        if left is not None and TOKEN in left.labels and _stale(left, own):
             _remove(engine, left.id)
 
 
@@ -97,20 +97,20 @@ def _network_lock(engine: Engine, realm: str, waiting: Waiting) -> Iterator[None
             made.append(engine.create_network(spec))
         except Conflict:
             holder = engine.inspect_network(spec.name)
-            if holder is not None and holder.labels.get(_TOKEN) == own[_TOKEN]:
+            if holder is not None and holder.labels.get(TOKEN) == own[TOKEN]:
                 # Created by a call whose answer was lost.
                 made.append(holder.id)
                 return True
             if holder is None or not _stale(holder, own):
                 return False
-            waiting.say(f"The lock of the realm {realm!r} is taken over: {_who(holder)} is no more.")
+            waiting.say(f"The lock of the realm {realm!r} is taken over: {who(holder)} is no more.")
             _remove(engine, holder.id)
             return taken()
         return True
 
     def holder() -> str:
         found = engine.inspect_network(spec.name)
-        return f"by {_who(found)}" if found else ""
+        return f"by {who(found)}" if found else ""
 
     _wait(taken, realm, waiting, holder)
     try:
@@ -126,7 +126,7 @@ def _wait(taken: Callable[[], bool], realm: str, waiting: Waiting, holder: Calla
         if time.monotonic() >= deadline:
             raise SindplanError(
                 f"The realm {realm!r} is locked {holder()}.",
-                f"Wait for it, or, if nobody works on the realm: docker network rm {names.lock(realm)}",
+                f"Wait for it, or, if nobody works on the realm any more: sindplan unlock {realm}",
             )
         if not told:
             waiting.say(f"Waiting for the lock of the realm {realm!r}, held {holder()} ...")
@@ -139,7 +139,7 @@ def _identity() -> Mapping[str, str]:
     """Return who we are, as the lock's labels say it."""
     namespace = Path("/proc/self/ns/pid")
     return {
-        _TOKEN: secrets.token_hex(16),
+        TOKEN: secrets.token_hex(16),
         _COMMAND: " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]),
         _HOST: socket.gethostname(),
         _PID: str(os.getpid()),
@@ -157,25 +157,36 @@ def _read(path: str) -> str:
 
 def _stale(holder: Network, own: Mapping[str, str]) -> bool:
     """Say whether a lock's holder ran right here and is no more."""
-    if _TOKEN not in holder.labels:
+    if TOKEN not in holder.labels:
         raise SindplanError(
             f"A network named {holder.name!r} exists that is not a realm lock; it was left as it is.",
             "Remove or rename it.",
         )
-    here = all(own[key] and holder.labels.get(key) == own[key] for key in (_HOST, _BOOT_ID, _PID_NAMESPACE))
-    pid = holder.labels.get(_PID, "")
+    return _runs_here(holder.labels, own) is False
+
+
+def _runs_here(marks: Mapping[str, str], own: Mapping[str, str]) -> bool | None:
+    """Say whether a lock's holder runs; None when it is not from this machine, boot and process namespace."""
+    here = all(own[key] and marks.get(key) == own[key] for key in (_HOST, _BOOT_ID, _PID_NAMESPACE))
+    pid = marks.get(_PID, "")
     if not here or not (pid.isascii() and pid.isdigit()):
-        return False
+        return None
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, OverflowError):
-        return True
-    except PermissionError:
         return False
-    return False
+    except PermissionError:
+        return True
+    return True
 
 
-def _who(holder: Network) -> str:
+def is_alive_here(marks: Mapping[str, str]) -> bool:
+    """Say whether a lock's holder, by the lock's labels, runs on this very machine."""
+    return _runs_here(marks, _identity()) is True
+
+
+def who(holder: Network) -> str:
+    """Return what a lock's holder said of itself."""
     found = holder.labels
     return f"{found.get(_COMMAND, 'somebody')!r} (pid {found.get(_PID, '?')} on {found.get(_HOST, '?')})"
 

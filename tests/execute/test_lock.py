@@ -83,7 +83,7 @@ def test_a_lock_of_another_host_is_never_taken_over() -> None:
     ):
         pass
 
-    assert "docker network rm sind-lock" in raised.value.fix
+    assert "sindplan unlock sind" in raised.value.fix
     assert _held(engine, "sind") is not None
 
 

@@ -85,7 +85,7 @@ def test_a_lock_whose_holder_may_live_is_not_taken_over(changed: dict[str, str],
     ):
         raise AssertionError
 
-    assert "docker network rm sind-lock" in caught.value.fix
+    assert "sindplan unlock sind" in caught.value.fix
     assert world.engine.inspect_network("sind-lock").id == theirs
 
 
