@@ -1,13 +1,12 @@
 """What commands do, from a declaration to a plan, without a word to the terminal."""
 
-import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import evolve, field, frozen
 
 from sindplan.engine.port import Engine
-from sindplan.engine.records import EngineInfo, Image
-from sindplan.errors import EngineError, SindplanError
+from sindplan.engine.records import EngineInfo
+from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
@@ -19,16 +18,15 @@ from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration, OnTimeout, WorkerGroup
 from sindplan.model.hidden import Hidden
 from sindplan.model.kind import MAKING, Operation, scope_of
-from sindplan.model.layout import Layout, images_of, lay_out, node_images
+from sindplan.model.layout import Layout, images_of, lay_out
 from sindplan.model.resource import State
 from sindplan.observe.adopted import as_sind_made_it
 from sindplan.observe.gather import take_inventory
 from sindplan.observe.images_kept import with_running_images
 from sindplan.observe.inventory import Inventory
-from sindplan.observe.observation import Observation, look_up, observe
+from sindplan.observe.observation import Observation, observe
 from sindplan.observe.ours import own, with_present_owners, with_workers_that_stay_off, without_guests
 from sindplan.observe.passwords import with_passwords
-from sindplan.observe.probes import probe_image
 from sindplan.plan.diff import Observed
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
@@ -232,53 +230,6 @@ def clusters_with_secrets(plan: Plan) -> frozenset[Address]:
             or (isinstance(change.after, File) and STORAGE_PASSWORD in str(getattr(change.after.original, "value", "")))
         )
     )
-
-
-def get_images(engine: Engine, declaration: Declaration, prepared: Prepared, say: Callable[[str], None]) -> bool:
-    """Pull images that a plan needs and the engine lacks, and look once into those that say nothing of themselves.
-
-    Args:
-        say: Hears what is being done, a few words at a time.
-
-    Returns:
-        Whether more is known now than before, so that a plan must be made anew.
-
-    Raises:
-        SindplanError: An image cannot be had.
-    """
-    facts = prepared.before.facts()
-    # Also what was left half made is created; what only has to be started needs no image.
-    new = {change.address for change in prepared.plan.changes if change.operation in MAKING}
-    new |= {change.address for change in prepared.plan.changes if any(field.name == "made" for field in change.fields)}
-    needed = {getattr(change.after, "image", "") for change in prepared.plan.changes if change.address in new}
-    images = dict(facts.images)
-    learnt = False
-    for reference in node_images(declaration):
-        image = engine.image(reference)
-        if image is None and reference in needed:
-            image, learnt = _pulled(engine, reference, say), True
-        if image is not None and not look_up(engine, reference).probed:
-            say(f"looking into {reference}")
-            probe_image(engine, reference, image.id, secrets.token_hex(4))
-            learnt = True
-        images[reference] = look_up(engine, reference)
-    # Which DNS server there will be depends on what the node images carry; it is not asked which Slurm it has.
-    for mesh in lay_out(declaration, evolve(facts, images=images)).meshes:
-        if mesh.address / "dns" in new and engine.image(mesh.dns_image) is None:
-            _pulled(engine, mesh.dns_image, say)
-            learnt = True
-    return learnt
-
-
-def _pulled(engine: Engine, reference: str, say: Callable[[str], None]) -> Image:
-    say(f"pulling {reference}")
-    try:
-        return engine.pull(reference)
-    except EngineError as error:
-        raise SindplanError(
-            f"The image {reference!r} is not on the engine and could not be pulled: {error.summary}",
-            "Make it (tools/image), load it (docker load), or name another in the state file.",
-        ) from error
 
 
 def prepare_destroy(

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from sindplan.cli import options, output
 from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
@@ -55,8 +56,9 @@ def command(
     from sindplan.model.layout import images_of
     from sindplan.observe.observation import observe
     from sindplan.preflight.allowed import Allowed
+    from sindplan.pulling import get_images, pull_images
     from sindplan.saved import Options, Reviewed
-    from sindplan.workflow import Prepared, get_images, prepare
+    from sindplan.workflow import Prepared, prepare
 
     reviewed = Reviewed(_digest(approve)) if approve is not None else None
     if saved is not None:
@@ -77,12 +79,13 @@ def command(
         )
 
     try:
+        told = pull_images(engine, declaration, output.say)
         prepared = plan()
         wanting = not prepared.blocked and not prepared.plan.empty
         if wanting and get_images(engine, declaration, prepared, output.say):
             prepared = plan()
         return execute_prepared(
-            prepared,
+            evolve(prepared, findings=(*prepared.findings, *told)),
             plan,
             engine,
             slurm,

@@ -49,6 +49,7 @@ def command(
     """Show what would change, and why. Changes nothing."""
     from sindplan.cli.execution import show
     from sindplan.preflight.allowed import Allowed
+    from sindplan.pulling import pull_notice
     from sindplan.saved import Options, check_savable, describe, digest_of
     from sindplan.workflow import prepare
 
@@ -66,6 +67,8 @@ def command(
     output.engine(prepared.engine)
     if no_probe:
         output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
+    if notice := pull_notice(declaration):
+        output.say(notice)
     made_with = Options(replace=demanded, allowed=allowed)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if form == "json":

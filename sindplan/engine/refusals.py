@@ -12,6 +12,9 @@ _CLASS_BY_TEXT: tuple[tuple[str, type[EngineRefused]], ...] = (
     ("address already in use", Conflict),
     ("is already attached to network", Conflict),
     ("is not paused", Conflict),
+    # Of a pull, once its answer has begun, which says 200 then.
+    ("pull access denied", NotFound),
+    ("manifest unknown", NotFound),
 )
 
 _CLASS_BY_STATUS: dict[int, type[EngineRefused]] = {404: NotFound, 409: Conflict}

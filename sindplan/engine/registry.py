@@ -21,7 +21,7 @@ def pull(transport: Transport, reference: str) -> None:
         try:
             for line in client.pull(repository, tag=tag or "latest", stream=True, decode=True):
                 if "error" in line:
-                    raise EngineRefused("pull", reference, 500, str(line["error"]))
+                    raise refusal("pull", reference, 500, str(line["error"]))
         except APIError as error:
             raise refusal("pull", reference, error.status_code or 500, error.explanation or str(error)) from error
         except DockerException as error:

@@ -27,9 +27,9 @@ SlurmText = str | Mapping[str, str]
 """One Slurm file's text, or named fragments of it."""
 
 
-def about(text: str, *, later: str = "") -> dict[str, Any]:
-    """Return field metadata; `later` names the feature that a key waits for."""
-    return {"about": text, "later": later}
+def about(text: str) -> dict[str, Any]:
+    """Return field metadata."""
+    return {"about": text}
 
 
 @frozen(kw_only=True)
@@ -208,7 +208,7 @@ class Cluster:
             "Take over a cluster of this name that sind made, as `sindplan import` writes it; without effect once it is ours."
         ),
     )
-    pull: bool = field(default=False, metadata=about("Pull images at every apply.", later="pulling"))
+    pull: bool = field(default=False, metadata=about("Pull the nodes' images at every apply, before it plans."))
     follow_tag: bool = field(default=False, metadata=about("Replace nodes when their image's tag means another image."))
     power: Power = field(default="on", metadata=about("Whether the cluster runs."))
     powered_off: str | None = field(

@@ -191,7 +191,23 @@ def node_images(declaration: Declaration) -> tuple[str, ...]:
     """Return the images that the declaration names for nodes and relays: what they have must be known."""
     clusters = [cluster for realm in declaration.realms.values() for cluster in realm.clusters.values()]
     relays = {realm.mesh.relay_image for realm in declaration.realms.values() if realm.mesh.relay_image}
-    return tuple(sorted({_image(one, options) for one in clusters for options in _all_options(one)} | relays))
+    return tuple(sorted({image for one in clusters for image in _images(one)} | relays))
+
+
+def images_to_pull(declaration: Declaration) -> tuple[str, ...]:
+    """Return the images of nodes that every apply pulls; an id says no registry."""
+    clusters = [cluster for realm in declaration.realms.values() for cluster in realm.clusters.values()]
+    named = {image for one in clusters if one.pull for image in _images(one)}
+    return tuple(sorted(image for image in named if not image.startswith("sha256:")))
+
+
+def is_pinned(image: str) -> bool:
+    """Say whether a reference means one image for ever, so that it need not be pulled twice."""
+    return "@sha256:" in image
+
+
+def _images(cluster: Cluster) -> set[str]:
+    return {_image(cluster, options) for options in _all_options(cluster)}
 
 
 def _all_options(cluster: Cluster) -> tuple[NodeOptions, ...]:

@@ -1,7 +1,6 @@
 """What must hold of each value alone: a walk through the declaration that looks every field up in tables."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import attrs
 
@@ -11,7 +10,7 @@ from sindplan.statefile.bounds import ITEMS, NAMES, RANGES, SPELLINGS, Place, at
 from sindplan.statefile.fault import Fault
 from sindplan.statefile.partitions import RESERVED_PARTITIONS
 from sindplan.statefile.spellings import Spelling
-from sindplan.statefile.values import ITEM_SAYS, SAYS, not_built
+from sindplan.statefile.values import ITEM_SAYS, SAYS
 from sindplan.statefile.wording import KeyPath, quoted
 
 _RESERVED: Mapping[Place, Mapping[str, str]] = {
@@ -22,41 +21,22 @@ _RESERVED: Mapping[Place, Mapping[str, str]] = {
 
 
 def faults_of_fields(declaration: Declaration) -> Iterator[Fault]:
-    """Yield what is wrong with single values and names, and every key that this version does not build yet."""
+    """Yield what is wrong with single values and names."""
     return _faults(declaration, ())
 
 
-def _faults(table: attrs.AttrsInstance, path: KeyPath, *, is_later: bool = False) -> Iterator[Fault]:
+def _faults(table: attrs.AttrsInstance, path: KeyPath) -> Iterator[Fault]:
     owner = type(table)
     for field in attrs.fields(owner):
         value, here = getattr(table, field.name), (*path, field.name)
-        waits = field.metadata["later"] if not is_later and not _is_unsaid(owner, field, value) else ""
-        if waits:
-            yield Fault(here, not_built(f"`{field.name}`", waits, "remove it."))
         yield from _faults_of_value(owner, field.name, value, here)
-        later_inside = is_later or bool(waits)
         if attrs.has(type(value)):
-            yield from _faults(value, here, is_later=later_inside)
+            yield from _faults(value, here)
         elif isinstance(value, Mapping):
             for name, inner in value.items():
                 yield from _faults_of_name(owner, field.name, name, (*here, name))
                 if attrs.has(type(inner)):
-                    yield from _faults(inner, (*here, name), is_later=later_inside)
-
-
-def _is_unsaid(owner: type, field: "attrs.Attribute[Any]", value: object) -> bool:
-    """Say whether a value is what holds without it: the default, the cluster's default, or an empty list."""
-    if value is None or value == ():
-        return True
-    if value == _default(field):
-        return True
-    above = attrs.fields_dict(Cluster).get(field.name) if owner is not Cluster else None
-    return above is not None and field.default is None and value == _default(above)
-
-
-def _default(field: "attrs.Attribute[Any]") -> object:
-    factory = getattr(field.default, "factory", None)
-    return field.default if factory is None else factory()
+                    yield from _faults(inner, (*here, name))
 
 
 def _faults_of_name(owner: type, field: str, name: str, path: KeyPath) -> Iterator[Fault]:

@@ -6,18 +6,16 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from attrs import NOTHING, fields, has
 
-from sindplan import __version__
 from sindplan.model import declaration
 from sindplan.model.declaration import Declaration, NodeOptions
 from sindplan.model.units import Bytes, Seconds, TmpfsSize
 
-_HEAD = f"""\
+_HEAD = """\
 # The state file
 
-`sindplan.toml`, or what `-f` names: a file, or a folder whose `*.toml` files make one declaration. Keys that are marked *later*
-belong to the grammar, but sindplan {__version__} does not build them yet: they are refused by name. Editors complete and check the
-file with the JSON Schema in [schemas/state.schema.json](../schemas/state.schema.json) (`#:schema` in the first line), or
-`sindplan schema`.
+`sindplan.toml`, or what `-f` names: a file, or a folder whose `*.toml` files make one declaration. Editors
+complete and check the file with the JSON Schema in [schemas/state.schema.json](../schemas/state.schema.json) (`#:schema` in the first
+line), or `sindplan schema`.
 
 Memory is spelt as Docker spells it (`512m`, `1.5g`, powers of 1024), durations as `90s`, `10m`, `1h30m`.
 
@@ -74,8 +72,7 @@ def _table(title: str, table: type) -> Iterator[str]:
         yield "|---|---|---|"
         for field in own:
             required = " **Required.**" if field.default is NOTHING else ""
-            later = f" *Later: {field.metadata['later']}.*" if field.metadata["later"] else ""
-            yield f"| `{field.name}` | {_value(hints[field.name])} | {field.metadata['about']}{required}{later} |"
+            yield f"| `{field.name}` | {_value(hints[field.name])} | {field.metadata['about']}{required} |"
         yield ""
 
 

@@ -63,9 +63,7 @@ def _table(owner: type, classes: dict[str, type]) -> Schema:
 
 
 def _property(owner: type, field: "attrs.Attribute[Any]", classes: dict[str, type]) -> Schema:
-    about, later = field.metadata["about"], field.metadata["later"]
-    waits = f" Not built yet: {later}." if later else ""
-    schema = {"description": f"{about}{waits}", **_value(field.type, classes)}
+    schema = {"description": field.metadata["about"], **_value(field.type, classes)}
     names = NAMES.get((owner, field.name))
     spelling, items = at(SPELLINGS, owner, field.name), at(ITEMS, owner, field.name)
     bounds, choices = at(RANGES, owner, field.name), at(CHOICES, owner, field.name)

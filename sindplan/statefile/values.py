@@ -5,7 +5,6 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from sindplan import __version__
 from sindplan.model.declaration import Cluster, NodeOptions, SecretReference, Storage, WorkerGroup
 from sindplan.model.units import Seconds, TmpfsSize
 from sindplan.statefile.bounds import Place
@@ -24,12 +23,6 @@ SMALLEST_PREFIX, LARGEST_PREFIX = 16, 26
 _NETWORK = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
 _LONGEST_PATH = 4095
 """Linux's PATH_MAX, less the final NUL."""
-
-
-def not_built(what: str, feature: str, remedy: str) -> str:
-    """Return the sentence about something that the grammar knows and this version does not build."""
-    known = f"{what} belongs to the grammar but sindplan {__version__} does not build it yet"
-    return f"{known} ({feature}); {remedy}"
 
 
 def _tmp_size(value: TmpfsSize) -> Said | None:

@@ -18,7 +18,7 @@ from sindplan.engine import transport
 from sindplan.engine.calls import Call
 from sindplan.engine.docker_sdk import connect
 from sindplan.engine.records import Executed
-from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
 
 VERSION = {"ApiVersion": "1.51", "Version": "28.5.2"}
 Respond = Callable[[str], bytes | None]
@@ -312,6 +312,28 @@ class TestEngines:
             engine.close()
 
         assert (caught.value.verb, caught.value.name, caught.value.status) == ("pause", "c", int(status[:3]))
+
+    @pytest.mark.parametrize(
+        ("body", "status", "kind"),
+        [
+            ({"message": "pull access denied for x, repository does not exist"}, "404 Not Found", NotFound),
+            ({"error": "pull access denied for x, repository does not exist"}, "200 OK", NotFound),
+            ({"error": "manifest for x:1 not found: manifest unknown: manifest unknown"}, "200 OK", NotFound),
+            ({"message": "Get https://x/v2/: dial tcp: no such host"}, "500 Internal Server Error", EngineRefused),
+            ({"error": "unauthorized: authentication required"}, "200 OK", EngineRefused),
+        ],
+    )
+    def test_what_no_registry_has_is_told_from_what_cannot_be_pulled_now(self, tmp_path, body, status, kind):
+        """Docker says the first with a status, or in the stream of an answer that began with 200."""
+        with serving(
+            tmp_path / "s", lambda line: answer(VERSION) if "version" in line else answer(body, status)
+        ) as address:
+            engine = connect(address)
+            with pytest.raises(EngineRefused) as caught:
+                engine.pull("x:1")
+            engine.close()
+
+        assert type(caught.value) is kind
 
     def test_engine_that_goes_away_and_comes_back(self, tmp_path):
         with serving(tmp_path / "s", lambda line: answer(VERSION if "version" in line else [])) as address:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from sindplan import __version__
 from tests.statefile.reading import CLUSTER, HEAD, problems, read_text, said, said_of_cluster, write
 
 LABEL = "A name of a realm or cluster is 1 to 63 of a-z, 0-9 and hyphens, with no hyphen at either end."
@@ -22,11 +21,6 @@ b = {{ image = 'x', subnet = '10.0.0.0/24' }}
 c = {{ image = 'x', subnet = '10.0.0.64/26' }}
 """
 NETWORK = 'Write a network such as "10.42.0.0/24".'
-
-
-def later(what: str, feature: str, remedy: str = "remove it.") -> str:
-    known = f"{what} belongs to the grammar but sindplan {__version__} does not build it yet"
-    return f"{known} ({feature}); {remedy}"
 
 
 @pytest.mark.parametrize(
@@ -223,8 +217,6 @@ def later(what: str, feature: str, remedy: str = "remove it.") -> str:
             '"/var/spool/slurmctld" is taken: the controller\'s state is there.',
             "Choose another path, such as /data.",
         ),
-        # Not built yet
-        ("pull = true", "pull", later("`pull`", "pulling"), ""),
     ],
 )
 def test_within_a_cluster(tmp_path: Path, lines: str, key: str, what: str, fix: str) -> None:
@@ -347,6 +339,7 @@ def test_lengths_of_names(tmp_path: Path) -> None:
     [
         'identity = "local"',
         'power = "on"\nworkers.a.power = "on"',
+        "pull = true\nfollow_tag = true",
         "pull = false\nmax_unavailable = 1\ncontroller.cap_add = []",
         "slurm = {}\nusers = {}\npartitions = {}",
         "workers.a.features = []\nworkers.a.on_timeout = 'fail'",
@@ -392,7 +385,6 @@ partitions.default.workers = ["cpu", "cpu"]
 partitions.p = { workers = ["none"], default = true }
 partitions.q = { workers = ["cpu"], default = true }
 workers.cpu.count = 1
-pull = true
 slurm.mian = "x"
 slurm.cgroup = { a = "ConstrainCores=yes", x = 5 }
 db.imgae = "x"
@@ -408,7 +400,6 @@ db.imgae = "x"
         ("partitions.default.workers", 'The worker group "cpu" is named 2 times.'),
         ("partitions.p.workers", 'There is no worker group "none".'),
         ("partitions.q.default", '"p" is the default partition already.'),
-        ("pull", later("`pull`", "pulling")),
         ("slurm.mian", "There is no such key here."),
         ("slurm.cgroup.x", "This must be a string, not the integer 5."),
         ("db.imgae", "There is no such key here."),

@@ -127,9 +127,3 @@ def test_good_documents_are_accepted(lines: str) -> None:
 )
 def test_bad_tops_are_refused(text: str) -> None:
     assert not VALIDATOR.is_valid(tomllib.loads(text))
-
-
-def test_what_is_not_built_yet_is_said() -> None:
-    cluster = state_schema()["$defs"]["Cluster"]
-    assert cluster["properties"]["pull"]["description"].endswith("Not built yet: pulling.")
-    assert cluster["additionalProperties"] is False
