@@ -175,24 +175,30 @@ def _above(view: AccountingView, account: str) -> list[str]:
     return above
 
 
+def held_by_others(view: AccountingView, gone: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the accounts of some that shall go in which there is something else: each with what it holds."""
+    going = {*gone, ROOT}
+    for name in by_name(going - {ROOT}):
+        below = by_name(other for other, account in view.accounts.items() if account.parent == name)
+        held = (
+            *(f"the account {other}" for other in below if other not in going),
+            *(f"the user {user}" for user in by_name(u for u, state in view.users.items() if name in state.accounts)),
+        )
+        if held:
+            yield name, held
+
+
 def check_removals(view: AccountingView, gone: Iterable[str]) -> None:
     """Refuse to remove accounts that hold what others put there: sacctmgr would remove it with them.
 
     Raises:
         NodeFailed: There is something.
     """
-    going = {*gone, ROOT}
-    for name in by_name(going - {ROOT}):
-        below = by_name(other for other, account in view.accounts.items() if account.parent == name)
-        users = by_name(user for user, state in view.users.items() if name in state.accounts)
-        held = [f"the account {other}" for other in below if other not in going] + [
-            f"the user {user}" for user in users
-        ]
-        if held:
-            raise NodeFailed(
-                f"The account {name} still holds {', '.join(held)}, not of the declaration; it stays.",
-                fix="Declare them, or take them out of it (sacctmgr delete user, sacctmgr modify account).",
-            )
+    for name, held in held_by_others(view, gone):
+        raise NodeFailed(
+            f"The account {name} still holds {', '.join(held)}, not of the declaration; it stays.",
+            fix="Declare them, or take them out of it (sacctmgr delete user, sacctmgr modify account).",
+        )
 
 
 def check(view: AccountingView | None, change: AccountingChange, words: str = "") -> None:
