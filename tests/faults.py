@@ -1,11 +1,12 @@
-"""Faults by number: an engine whose Nth change fails, before or after it took effect."""
+"""Faults by number: an engine whose Nth change fails before, after or long after it took effect, or is the last one."""
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 from sindplan.engine.port import Engine
-from sindplan.errors import EngineRefused, EngineTimeout
+from sindplan.errors import EngineRefused, EngineTimeout, EngineUnreachable
 
 # The port's verbs that change the engine, and so can fail half way.
 MUTATING = frozenset(
@@ -32,15 +33,18 @@ MUTATING = frozenset(
     }
 )
 
-Mode = Literal["before", "after", "timeout", "timeout-before"]
+Mode = Literal["before", "after", "timeout", "timeout-before", "late", "dead"]
 
 
 class FaultyEngine:
     """Delegates to an engine and fails its mutating call number `fail_at`, counted from 1; later ones go on.
 
     `before`: refused with 500, nothing was done. `after`: refused with 500 although it was done. `timeout`: done, but no answer came.
-    `timeout-before`: not done, and no answer came. `calls` lists the mutating calls as `(verb, first argument)`; a spec is listed by its
-    name. With `fail_at` 0 it only counts. `verbs` limits which verbs count.
+    `timeout-before`: not done, and no answer came. `late`: no answer came, and it is done when `LATE_BY` other changes have been, or
+    in `settle`. `dead`: not done, nor is anything after it, not even reads: whoever calls was killed.
+
+    `calls` lists the mutating calls as `(verb, first argument)`; a spec is listed by its name. With `fail_at` 0 it only counts.
+    `verbs` limits which verbs count.
     """
 
     def __init__(
@@ -52,22 +56,47 @@ class FaultyEngine:
         self.verbs = verbs
         self.calls: list[tuple[str, str]] = []
         self._lock = threading.Lock()
+        self._late: Callable[[], object] | None = None
 
     def _perform(self, verb: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if verb not in self.verbs:
-            return call(*args, **kwargs)
+        counts = verb in self.verbs
         about = next(iter((*args, *kwargs.values())), "")
         name = str(getattr(about, "name", about))
         with self._lock:
-            self.calls.append((verb, name))
-            failing = len(self.calls) == self.fail_at
-        if not failing:
+            if counts:
+                self.calls.append((verb, name))
+            number = len(self.calls)
+            late = self._late if number >= self.fail_at + LATE_BY else None
+            self._late = None if late else self._late
+        if late:
+            _whatever_comes(late)
+        if self.mode == "dead" and 0 < self.fail_at <= number:
+            raise EngineUnreachable("injected: killed")
+        if not counts or number != self.fail_at:
             return call(*args, **kwargs)
         if self.mode in ("after", "timeout"):
             call(*args, **kwargs)
-        if self.mode in ("timeout", "timeout-before"):
+        if self.mode == "late":
+            self._late = lambda: call(*args, **kwargs)
+        if self.mode in ("timeout", "timeout-before", "late"):
             raise EngineTimeout(f"injected: no answer to {verb} {name!r}")
         raise EngineRefused(verb, name, 500, f"injected: {self.mode}")
+
+    def settle(self) -> None:
+        """Do what is late, if it still is."""
+        with self._lock:
+            late, self._late = self._late, None
+        if late:
+            _whatever_comes(late)
+
+
+LATE_BY = 3
+
+
+def _whatever_comes(late: Callable[[], object]) -> None:
+    # The world has moved on: the engine may refuse it by now, and there is nobody to hear it.
+    with suppress(EngineRefused):
+        late()
 
 
 def _delegate(verb: str) -> Callable[..., Any]:

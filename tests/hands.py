@@ -47,12 +47,12 @@ class Hand:
     @property
     def dns(self) -> str:
         """The DNS container."""
-        return self._there(names.dns_container(self.realm))
+        return self.there(names.dns_container(self.realm))
 
     @property
     def relay(self) -> str:
         """The relay's container."""
-        return self._there(names.relay_container(self.realm))
+        return self.there(names.relay_container(self.realm))
 
     @property
     def network(self) -> str:
@@ -61,7 +61,7 @@ class Hand:
 
     def node(self, short: str, *, running: bool = False) -> str:
         """Return the container of a node."""
-        return self._there(names.container(*self.cluster.parts, short), running=running)
+        return self.there(names.container(*self.cluster.parts, short), running=running)
 
     def seen(self, short: str) -> Container:
         """Return a node as it is."""
@@ -69,7 +69,8 @@ class Hand:
         assert found is not None
         return found
 
-    def _there(self, name: str, *, running: bool = False) -> str:
+    def there(self, name: str, *, running: bool = False) -> str:
+        """Return the name of a container, which must be there, and run where that is asked for."""
         found = self.world.engine.inspect_container(name)
         if found is None or (running and found.state != "running"):
             raise DoesNotFit(name)
@@ -120,13 +121,25 @@ class Damage:
     no_drift: bool = False
     removes: frozenset[str] = frozenset()
 
+    def __call__(self, hand: Hand) -> None:
+        """Do it.
+
+        Raises:
+            DoesNotFit: It cannot be done here, or was done already. Nothing has changed.
+        """
+        before = hand.world.snapshot()
+        self.do(hand)
+        if hand.world.snapshot() == before:
+            raise DoesNotFit
+
 
 def _verb(verb: str, short: str) -> Callable[[Hand], None]:
-    def do(hand: Hand) -> None:
-        running = verb != "remove_container"
-        getattr(hand.world.engine, verb)(hand.node(short, running=running))
+    return lambda hand: _tell(hand, verb, names.container(*hand.cluster.parts, short))
 
-    return do
+
+def _tell(hand: Hand, verb: str, container: str) -> None:
+    """Stop, kill or pause a container that runs, or remove one whatever it does."""
+    getattr(hand.world.engine, verb)(hand.there(container, running=verb != "remove_container"))
 
 
 def _limits(hand: Hand) -> None:
@@ -270,7 +283,7 @@ def _other_key(text: str) -> str:
 
 
 def _mesh(verb: str, service: str) -> Callable[[Hand], None]:
-    return lambda hand: getattr(hand.world.engine, verb)(getattr(hand, service))
+    return lambda hand: _tell(hand, verb, getattr(hand, service))
 
 
 def _relay_with_its_key(hand: Hand) -> None:
@@ -299,15 +312,11 @@ def _remove_network(hand: Hand) -> None:
     found = hand.world.engine.inspect_network(hand.network)
     if found is None:
         raise DoesNotFit(hand.network)
-    for name in nodes_of(hand):
-        container = hand.world.engine.inspect_container(name)
-        assert container is not None
-        if container.state == "paused":
-            raise DoesNotFit(name)
+    relay = hand.relay
     for name in nodes_of(hand):
         hand.world.engine.stop(name)
     # Docker lets containers that stopped keep an endpoint of what is gone.
-    hand.world.engine.disconnect(hand.network, hand.relay)
+    hand.world.engine.disconnect(hand.network, relay)
     hand.world.engine.remove_network(found.id)
 
 

@@ -114,10 +114,16 @@ def lines_of(text: str) -> dict[str, str]:
 
 
 def edited(text: str, added: Mapping[str, str], removed: frozenset[str]) -> str:
-    """Return a known_hosts file with lines added (or changed) and others removed; the rest is kept as it is."""
-    gone = removed | set(added)
-    kept = [line for line in text.splitlines() if line.partition(" ")[0] not in gone]
-    return "".join(f"{line}\n" for line in [*kept, *(f"{host} {key}" for host, key in added.items())])
+    """Return a known_hosts file with lines added, or changed in their place, and others removed; the rest is kept as it is."""
+    left = dict(added)
+    lines: list[str] = []
+    for line in text.splitlines():
+        host = line.partition(" ")[0]
+        if host in left:
+            lines.append(f"{host} {left.pop(host)}")
+        elif host not in added and host not in removed:
+            lines.append(line)
+    return "".join(f"{line}\n" for line in [*lines, *(f"{host} {key}" for host, key in left.items())])
 
 
 def write(run: Run, action: Action) -> None:

@@ -9,6 +9,7 @@ from sindplan.kinds.volume import Volume
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
 from sindplan.model.kind import MAKING, Operation
+from sindplan.preflight.accounts import check_accounts
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.forbidden import check_forbidden, forbidden
@@ -19,7 +20,6 @@ from sindplan.preflight.power import check_power, stayed_off, stopping
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text
-from sindplan.slurm.enforcement import enforces_limits
 from sindplan.slurm.trial import LABEL
 
 
@@ -163,17 +163,6 @@ def _in_control(case: Case) -> Iterator[Finding]:
             )
 
 
-def _limits_are_enforced(case: Case) -> Iterator[Finding]:
-    for cluster in case.layout.clusters:
-        limited = sorted(name for name, account in cluster.declared.accounts.items() if account.limits)
-        if limited and not enforces_limits(cluster.declared):
-            yield warning(
-                "accounts",
-                f"{cluster.address} sets limits of accounts ({', '.join(limited)}), which nobody enforces.",
-                "Write AccountingStorageEnforce=limits (or safe) into slurm.main.",
-            )
-
-
 def _unasked(case: Case) -> Iterator[Finding]:
     """Slurm that cannot be asked: nobody can say then whether a worker that leaves is busy."""
     leaving = {change.address for change in case.plan.changes if change.operation is Operation.DELETE}
@@ -231,7 +220,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _what_slurm_is_told,
     _secrets,
     _in_control,
-    _limits_are_enforced,
+    check_accounts,
     check_room,
     _unasked,
     check_departures,

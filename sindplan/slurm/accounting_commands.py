@@ -28,9 +28,9 @@ def operations(view: AccountingView, change: AccountingChange) -> tuple[Operatio
     wanted = {name: account.parent for name, account in change.accounts.items()}
     leaving = {name: view.accounts[name].parent for name in change.gone if name in view.accounts}
     return (
-        *(done for name in _downwards(wanted) for done in _account(view, name, change.accounts[name])),
+        *(done for name in _downwards(wanted, view) for done in _account(view, name, change.accounts[name])),
         *_together((name, done) for name in by_name(change.users) for done in _user(view, name, change.users[name])),
-        *(("delete", "account", "where", *_of(view, name)) for name in reversed(_downwards(leaving))),
+        *(("delete", "account", "where", *_of(view, name)) for name in reversed(_downwards(leaving, view))),
     )
 
 
@@ -53,16 +53,29 @@ _USER = "\0"
 """Stands for the user's name in what is said of it."""
 
 
-def _downwards(parents: Mapping[str, str]) -> list[str]:
-    """Return accounts so that each comes after its parent, if that is one of them."""
+def _downwards(parents: Mapping[str, str], view: AccountingView) -> list[str]:
+    """Return accounts so that each comes after those of them that are to be above it, through others that stay, too.
+
+    What is above an account is final then, when it is moved: nothing is ever moved below what it has below itself.
+    """
+    above = {name: _nearest(name, parents, view) for name in parents}
     order: list[str] = []
     left = set(parents)
     while left:
         # Of a circle, which nobody can have made, any may come first.
-        ready = {name for name in left if parents[name] not in left} or left
+        ready = {name for name in left if above[name] not in left} or left
         order += by_name(ready)
         left = left - ready
     return order
+
+
+def _nearest(name: str, parents: Mapping[str, str], view: AccountingView) -> str:
+    """Return the first of some accounts on the way up from one of them; `root` or a stranger when there is none."""
+    up, passed = parents[name], {name}
+    while up not in parents and up in view.accounts and up not in passed:
+        passed.add(up)
+        up = view.accounts[up].parent
+    return up
 
 
 def _of(view: AccountingView, name: str) -> tuple[str, str]:
@@ -175,24 +188,30 @@ def _above(view: AccountingView, account: str) -> list[str]:
     return above
 
 
+def held_by_others(view: AccountingView, gone: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the accounts of some that shall go in which there is something else: each with what it holds."""
+    going = {*gone, ROOT}
+    for name in by_name(going - {ROOT}):
+        below = by_name(other for other, account in view.accounts.items() if account.parent == name)
+        held = (
+            *(f"the account {other}" for other in below if other not in going),
+            *(f"the user {user}" for user in by_name(u for u, state in view.users.items() if name in state.accounts)),
+        )
+        if held:
+            yield name, held
+
+
 def check_removals(view: AccountingView, gone: Iterable[str]) -> None:
     """Refuse to remove accounts that hold what others put there: sacctmgr would remove it with them.
 
     Raises:
         NodeFailed: There is something.
     """
-    going = {*gone, ROOT}
-    for name in by_name(going - {ROOT}):
-        below = by_name(other for other, account in view.accounts.items() if account.parent == name)
-        users = by_name(user for user, state in view.users.items() if name in state.accounts)
-        held = [f"the account {other}" for other in below if other not in going] + [
-            f"the user {user}" for user in users
-        ]
-        if held:
-            raise NodeFailed(
-                f"The account {name} still holds {', '.join(held)}, not of the declaration; it stays.",
-                fix="Declare them, or take them out of it (sacctmgr delete user, sacctmgr modify account).",
-            )
+    for name, held in held_by_others(view, gone):
+        raise NodeFailed(
+            f"The account {name} still holds {', '.join(held)}, not of the declaration; it stays.",
+            fix="Declare them, or take them out of it (sacctmgr delete user, sacctmgr modify account).",
+        )
 
 
 def check(view: AccountingView | None, change: AccountingChange, words: str = "") -> None:

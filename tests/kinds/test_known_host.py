@@ -30,6 +30,14 @@ def test_taking_out_what_was_put_in_leaves_others_as_they_were() -> None:
     assert edited(added, {}, frozenset({"x"})) == OTHERS
 
 
+def test_changing_a_line_and_changing_it_back_leaves_all_as_it_was() -> None:
+    text = f"a ssh-ed25519 OLD\n{OTHERS}b ssh-ed25519 B\n"
+
+    changed = edited(text, {"a": "ssh-ed25519 NEW"}, frozenset())
+
+    assert edited(changed, {"a": "ssh-ed25519 OLD"}, frozenset()) == text
+
+
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

@@ -49,7 +49,7 @@ def test_what_a_hand_did_is_seen_and_mended(name):
     assert drift(world) == {}
     whole = ids(world)
 
-    damage.do(Hand(world, DEV))
+    damage(Hand(world, DEV))
 
     found = drift(world)
     planned = world.prepare(FULL)

@@ -73,6 +73,49 @@ def test_idle_workers_leave_first(lab):
     lab.settled()
 
 
+def test_a_busy_worker_leaves_when_the_first_one_is_busy_too(lab):
+    """Jobs on worker-0 and worker-1 of 3, and one is to stay: worker-1 is waited for."""
+    realm = lab.realm()
+    controller, first = f"{realm}-dev-controller", f"{realm}-dev-worker-0"
+    lab.declare(lab.cluster(realm, workers="count = 3"))
+    lab.apply()
+    stays, ends = lab.submit(realm, "worker-0", 600), lab.submit(realm, "worker-1", 8)
+    before = lab.identity(controller, first)
+
+    lab.declare(lab.cluster(realm, workers="count = 1"))
+    running = lab.start("apply")
+    lab.wait(controller, "sinfo -hN -n worker-1 -o '%T %E' | grep -q 'drain.*sindplan'")
+    assert lab.job(realm, ends) == "RUNNING"
+    assert f"{realm}-dev-worker-1" in lab.containers()
+    assert running.wait() == 0, running.err
+
+    assert lab.job(realm, ends) == "COMPLETED"
+    assert lab.read(controller, "cat", f"/data/{ends}.out") == "done on worker-1"
+    assert set(lab.states(realm)) == {"worker-0"}
+    assert not any("worker-1" in name or "worker-2" in name for name in lab.names())
+    assert lab.identity(controller, first) == before
+    assert lab.job(realm, stays) == "RUNNING"
+    lab.settled()
+
+
+def test_the_one_busy_worker_stays_without_a_wait(lab):
+    """A job on worker-1 alone of 3, and one worker is to stay: it is that one; its neighbours are idle and leave."""
+    realm = lab.realm()
+    kept = (f"{realm}-dev-controller", f"{realm}-dev-worker-1")
+    lab.declare(lab.cluster(realm, workers="count = 3"))
+    lab.apply()
+    job = lab.submit(realm, "worker-1", 600)
+    before = lab.identity(*kept)
+
+    lab.declare(lab.cluster(realm, workers="count = 1"))
+    lab.apply()
+
+    assert set(lab.states(realm)) == {"worker-1"}
+    assert lab.identity(*kept) == before
+    assert lab.job(realm, job) == "RUNNING"
+    lab.settled()
+
+
 def test_no_workers_and_two_again(lab):
     """A count of 0 is 0 (FC-23)."""
     realm = lab.realm()

@@ -410,6 +410,21 @@ def test_a_user_gets_another_default_account_before_it_leaves_the_old_one() -> N
     )
 
 
+def test_an_account_goes_below_one_that_is_below_itself_when_that_has_moved() -> None:
+    """Between the two stands an account of which nothing is said."""
+    there = database()
+    below = {"b": AccountChange(parent="root"), "c": AccountChange(parent="b"), "a": AccountChange(parent="c")}
+    carry_out(there, AccountingChange(accounts=below))
+
+    carry_out(there, AccountingChange(accounts={"b": AccountChange(parent="a"), "c": AccountChange(parent="root")}))
+
+    assert {name: account.parent for name, account in there.view("dev").accounts.items() if name != "root"} == {
+        "a": "c",
+        "b": "a",
+        "c": "root",
+    }
+
+
 def test_a_coordinator_by_another_account_is_made_one_of_its_own() -> None:
     view = AccountingView(
         cluster="dev",

@@ -1,0 +1,207 @@
+"""Every call that changes the engine fails once, in every way, in every kind of apply; docs/tried-failures.md says how many.
+
+Either everything is as it was before, or the next apply arrives at the declaration. Whatever happened, in the end a destroy
+leaves nothing.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from attrs import evolve, frozen
+
+from sindplan.errors import SindplanError
+from sindplan.execute.apply import Settings
+from sindplan.model.address import Address
+from sindplan.model.declaration import Declaration
+from sindplan.statefile import read
+from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
+from tests.faults import FaultyEngine, Mode
+from tests.world import World, failures, new_world
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "tried-failures.md"
+FULL = Address.parse("sind/full")
+WAYS: Mapping[Mode, str] = {
+    "before": "refused",
+    "after": "refused, though done",
+    "timeout-before": "no answer, not done",
+    "timeout": "no answer, though done",
+    "late": "no answer, done later",
+    "dead": "killed there",
+}
+
+
+def _sink() -> Declaration:
+    return read([ROOT / "examples/kitchen-sink.toml"])
+
+
+def _with(**changes: object) -> Declaration:
+    declaration = _sink()
+    cluster = evolve(declaration.realms["sind"].clusters["full"], **changes)
+    return evolve(declaration, realms={"sind": evolve(declaration.realms["sind"], clusters={"full": cluster})})
+
+
+def _groups(**changes: Mapping[str, object]) -> Declaration:
+    workers = _sink().realms["sind"].clusters["full"].workers
+    return _with(workers={name: evolve(group, **changes.get(name, {})) for name, group in workers.items()})
+
+
+def _plan(world: World, declaration: Declaration) -> Prepared:
+    return world.prepare(declaration)
+
+
+def _replacing(world: World, declaration: Declaration) -> Prepared:
+    return prepare(world.engine, world.slurm, declaration, replace=(FULL,))
+
+
+def _destroying(world: World, declaration: Declaration) -> Prepared:
+    return prepare_destroy(world.engine, world.slurm, clusters_of(declaration), declaration=declaration)
+
+
+@frozen
+class Kind:
+    """A kind of apply of examples/kitchen-sink.toml.
+
+    Attributes:
+        there: Whether the example is applied before.
+        wanted: What is applied.
+        plan: How it is planned.
+    """
+
+    says: str
+    wanted: Callable[[], Declaration]
+    there: bool = True
+    plan: Callable[[World, Declaration], Prepared] = _plan
+
+
+KINDS: Mapping[str, Kind] = {
+    "create": Kind("everything is made", _sink, there=False),
+    "grow": Kind("a group grows from 2 to 4", lambda: _groups(small={"count": 4})),
+    "shrink": Kind("a group shrinks from 2 to 1", lambda: _groups(small={"count": 1})),
+    "edit": Kind(
+        "memory, text for slurm.conf and an account change",
+        lambda: evolve(
+            _with(
+                defaults=evolve(_sink().realms["sind"].clusters["full"].defaults, memory=300 * 2**20),
+                slurm=evolve(_sink().realms["sind"].clusters["full"].slurm, main="MaxJobCount=77\n"),
+                accounts={
+                    name: evolve(account, limits={"MaxJobs": 3})
+                    for name, account in _sink().realms["sind"].clusters["full"].accounts.items()
+                },
+            )
+        ),
+    ),
+    "off": Kind("the cluster is powered off", lambda: _with(power="off")),
+    "replace": Kind("every node is replaced", _sink, plan=_replacing),
+    "destroy": Kind("everything is removed", _sink, plan=_destroying),
+}
+
+
+@cache
+def calls(kind: str) -> int:
+    """Return how many calls of an apply change the engine."""
+    world, prepared = _start(kind)
+    engine = FaultyEngine(world.engine)
+    assert failures(world.run(prepared, KINDS[kind].wanted(), engine=engine, settings=_settings(prepared))) == []
+    return len(engine.calls)
+
+
+@cache
+def _applied(*, there: bool) -> World:
+    world = new_world(seed=1)
+    assert not there or failures(world.apply(_sink())) == []
+    return world
+
+
+def _start(kind: str) -> tuple[World, Prepared]:
+    world = copy.deepcopy(_applied(there=KINDS[kind].there))
+    prepared = KINDS[kind].plan(world, KINDS[kind].wanted())
+    assert not prepared.blocked, prepared.findings
+    assert not prepared.plan.empty
+    return world, prepared
+
+
+def _settings(prepared: Prepared, on_failure: str = "rollback") -> Settings:
+    return Settings(
+        parallelism=4,
+        on_failure="stop" if on_failure == "stop" else "rollback",
+        drain_timeouts=prepared.drain_timeouts,
+        on_timeouts=prepared.on_timeouts,
+    )
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_lost_whichever_call_fails(kind: str, mode: Mode) -> None:
+    wanted = KINDS[kind].wanted()
+    for at in range(1, calls(kind) + 1):
+        world, prepared = _start(kind)
+        before = world.snapshot()
+        engine = FaultyEngine(world.engine, fail_at=at, mode=mode)
+        applied = None
+        with suppress(SindplanError):
+            on_failure = "stop" if mode == "dead" or kind == "destroy" else "rollback"
+            applied = world.run(prepared, wanted, engine=engine, settings=_settings(prepared, on_failure))
+        engine.settle()
+
+        where = f"call {at}, {engine.calls[at - 1] if len(engine.calls) >= at else 'not reached'}"
+        if applied is not None and mode != "late":
+            scopes = {action.scope for action in prepared.plan.actions}
+            if not applied.outcome.complete and applied.restored >= scopes and not applied.leftovers:
+                assert world.snapshot() == before, where
+        _arrives(world, kind, where)
+        if mode != "before":
+            continue
+        # Said once: what is left when everything is gone does not depend on the way.
+        assert failures(world.destroy(wanted)) == [], where
+        assert world.engine.snapshot() == new_world(seed=1).engine.snapshot(), where
+
+
+def _arrives(world: World, kind: str, where: str) -> None:
+    """Do the same once more, and look whether anything is left to do."""
+    wanted = KINDS[kind].wanted()
+    if kind == "destroy":
+        assert failures(world.run(_destroying(world, wanted), wanted, settings=Settings(on_failure="stop"))) == [], (
+            where
+        )
+        assert world.engine.snapshot() == new_world(seed=1).engine.snapshot(), where
+        return
+    again = world.prepare(wanted)
+    assert not again.blocked, (where, again.findings)
+    assert failures(world.run(again, wanted, settings=_settings(again))) == [], where
+    assert world.pending(wanted) == [], where
+
+
+def test_the_table_in_the_docs_is_true(pytestconfig: pytest.Config) -> None:
+    rows = [f"| {kind.says} | {calls(name)} | {calls(name) * len(WAYS)} |" for name, kind in KINDS.items()]
+    total = sum(map(calls, KINDS))
+    ways = "\n".join(f"- {way}" for way in WAYS.values())
+    text = f"""\
+# Failures that are tried
+
+Each call of sindplan that changes the engine is made to fail, one at a time, in each of these ways:
+
+{ways}
+
+This is done to [examples/kitchen-sink.toml](../examples/kitchen-sink.toml) on the simulated engine, in each of the applies below. Each
+time either everything is as it was before, or the next apply arrives at the declaration; nothing is left over.
+
+| apply | calls | tried |
+|---|---|---|
+{chr(10).join(rows)}
+| in all | {total} | {total * len(WAYS)} |
+
+On the real engine, with real Slurm, a few dozen of these are tried: a process that is killed, an engine that refuses,
+hangs or is restarted (`tests/slurm/test_killed.py`, `tests/slurm/test_failures.py`).
+
+This page is written by `pytest --update-golden tests/execute/test_every_call.py`.
+"""
+    if pytestconfig.getoption("--update-golden"):
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text
+    assert set(WAYS) == set(get_args(Mode))
