@@ -43,7 +43,18 @@ def _edited_cluster(draw: st.DrawFn, cluster: Cluster, *, can_account: bool) -> 
     if draw(st.booleans()):
         workers["added"] = WorkerGroup(count=draw(st.integers(0, 2)))
     submitter = draw(st.sampled_from((cluster.submitter, None, cluster.submitter or Submitter())))
-    changed = evolve(cluster, workers=workers, submitter=submitter, drain_timeout=draw(st.sampled_from((0, 60))))
+    # A partition of groups that are gone would be refused.
+    left = {name: [one for one in table.workers if one in workers] for name, table in cluster.partitions.items()}
+    partitions = {
+        name: evolve(cluster.partitions[name], workers=tuple(members)) for name, members in left.items() if members
+    }
+    changed = evolve(
+        cluster,
+        workers=workers,
+        partitions=partitions,
+        submitter=submitter,
+        drain_timeout=draw(st.sampled_from((0, 60))),
+    )
     if draw(st.booleans()):
         changed = draw(_with_other_servers(changed, can_account=can_account))
     return draw(_with_other_power(changed))
