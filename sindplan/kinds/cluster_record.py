@@ -14,7 +14,7 @@ from sindplan.engine.port import Engine
 from sindplan.engine.records import Network, NetworkSpec
 from sindplan.errors import Conflict, NotFound
 from sindplan.kinds import labels
-from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -137,11 +137,16 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                     owner=newest.labels.get(labels.OWNER, ""),
                     protected=newest.labels.get(labels.PROTECTED) == "true",
                     declaration=newest.labels.get(labels.DECLARATION, ""),
-                    contents=tuple(sorted(cluster.contents)),
+                    contents=tuple(sorted(content for content in cluster.contents if _is_so(cluster, content))),
                     ids=tuple(record.id for record in cluster.records),
                     run=newest.labels.get(labels.RUN, ""),
                 ),
             )
+
+
+def _is_so(cluster: ClusterEvidence, content: str) -> bool:
+    """Say whether a line of contents still says something: a worker that was taken over and then made anew has labels of its own."""
+    return not content.startswith(_MEMBER) or content.rpartition("/")[2] in cluster.foreign
 
 
 def is_record(network: Network) -> bool:

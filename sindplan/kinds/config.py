@@ -79,7 +79,8 @@ def _read_by_slurmctld(resource: Resource) -> bool:
 _TRY = Step(
     "file.try",
     "trying the new configuration",
-    after=(After("node.create", Where.NEEDED),),
+    # A network that is made anew where no address was fixed decides what the files say.
+    after=(After("node.create", Where.NEEDED), After("network.create", Where.CLUSTER)),
     batch=True,
     applies=_read_by_slurmctld,
     # In a new cluster slurmctld's own start shows it.

@@ -66,6 +66,9 @@ _WRITE = Step(
         After("node.start", Where.NEEDED),
         After("node.power-on", Where.NEEDED),
         After("node.connect", Where.NEEDED),
+        # A successor has an address of its own where none is fixed.
+        After("node.swap", Where.NEEDED),
+        After("node.upgrade", Where.NEEDED),
     ),
     batch=True,
 )

@@ -7,6 +7,7 @@ from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.model.address import Address
 from sindplan.model.declaration import SecretReference
+from sindplan.workflow import prepare
 from tests.importing.conftest import PLAIN, declared, sinds, taken
 from tests.sind_cluster import sind_world
 from tests.world import NO_LIMITS
@@ -178,3 +179,51 @@ def test_clusters_of_two_owners_do_not_go_into_one_file(tmp_path):
 
     with pytest.raises(SindplanError, match="belong to several declarations"):
         taken(world, tmp_path, Address(("sind",)))
+
+
+def test_a_worker_that_was_taken_over_and_is_replaced_is_ours_at_once(tmp_path):
+    """The record says of taken workers alone which group they are in; labels say it of this one."""
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    declaration, _ = taken(world, tmp_path)
+
+    prepared = prepare(world.engine, world.slurm, declaration, replace=[Address.parse("sind/dev/node/worker-0")])
+    world.run(prepared, declaration)
+
+    assert world.pending(declaration) == []
+
+
+def test_a_successor_s_new_address_is_recorded(tmp_path):
+    """On sind's network no address is fixed: Docker gives the new container another one while the old one is there."""
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    declaration, _ = taken(world, tmp_path)
+    world.apply(declaration)
+
+    world.run(prepare(world.engine, world.slurm, declaration, replace=[Address.parse("sind/dev")]), declaration)
+
+    assert world.pending(declaration) == []
+    addresses = {
+        name: container.endpoint("sind-dev-net").address
+        for name in ("controller", "worker-0")
+        if (container := world.engine.inspect_container(f"sind-dev-{name}"))
+    }
+    text = world.engine.read("sind-dns", "/Corefile").decode()
+    assert all(f"{address} {name}.dev.sind.sind" in text for name, address in addresses.items())
+
+
+def test_a_node_that_is_off_keeps_its_line(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    declaration, _ = taken(world, tmp_path)
+    world.apply(declaration)
+    text = world.engine.read("sind-dns", "/Corefile")
+    cluster = declaration.realms["sind"].clusters["dev"]
+    off = evolve(
+        declaration, realms={"sind": evolve(declaration.realms["sind"], clusters={"dev": evolve(cluster, power="off")})}
+    )
+
+    assert world.apply(off).outcome.complete
+
+    assert world.pending(off) == []
+    assert world.engine.read("sind-dns", "/Corefile") == text
