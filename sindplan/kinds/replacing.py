@@ -26,7 +26,13 @@ _BEFORE = (
     After("service.reconfigure", Where.NEEDED),
     After("service.restart", Where.NEEDED),
 )
-_DRAIN = Step("node.drain", "draining", after=_BEFORE)
+_ASKED = (
+    # Slurm must be asked who is busy, and may be down until then.
+    After("node.start", Where.CLUSTER),
+    After("node.power-on", Where.CLUSTER),
+    After("service.start", Where.CLUSTER),
+)
+_DRAIN = Step("node.drain", "draining", after=(*_BEFORE, *_ASKED))
 _KEEP = Step("node.keep", "keeping a copy of what the older Slurm wrote", after=_BEFORE)
 _MAKE = Step("node.succeed", "making its successor", after=_BEFORE)
 _SWAP = Step("node.swap", "changing over")

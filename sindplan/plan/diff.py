@@ -76,7 +76,9 @@ def _implied(
     if carrier is not None and (
         carrier.operation is not Operation.UPDATE or any(field.name == "made" for field in carrier.fields)
     ):
-        return change.resource.SILENT
+        # What is replaced was there, and what it carries, too, though nobody could be asked.
+        was_there = carrier.operation is Operation.REPLACE and below_any(change.address, unknown)
+        return change.resource.SILENT or was_there
     if below_any(change.address, unknown):
         return True
     if (
