@@ -142,6 +142,12 @@ def _tell(hand: Hand, verb: str, container: str) -> None:
     getattr(hand.world.engine, verb)(hand.there(container, running=verb != "remove_container"))
 
 
+def _rename(hand: Hand) -> None:
+    if any(found.name == "mine" for found in hand.world.engine.containers()):
+        raise DoesNotFit("mine")
+    hand.world.engine.rename(hand.node("worker-0"), "mine")
+
+
 def _limits(hand: Hand) -> None:
     hand.world.engine.update_limits(hand.node("worker-0"), 7, 3 * 1024**3)
 
@@ -354,6 +360,11 @@ DAMAGE: Mapping[str, Damage] = {
     "remove the submitter": Damage(
         do=_verb("remove_container", "submitter"), sees=("node/submitter",), removes=frozenset({"sind-dev-submitter"})
     ),
+    "restart the engine": Damage(
+        do=lambda hand: hand.world.engine.restart_daemon(),
+        sees=("node/controller", "node/db", "node/worker-0", "node/worker-1", "@mesh/dns", "@mesh/relay"),
+    ),
+    "rename a worker": Damage(do=_rename, sees=("node/worker-0",)),
     "docker update": Damage(do=_limits, sees=("node/worker-0",)),
     "off the cluster's network": Damage(do=_off_the_cluster, sees=("node/worker-0",)),
     "off the mesh": Damage(do=_off_the_mesh, sees=("node/worker-0",)),
