@@ -59,8 +59,8 @@ def _servers_without_an_address(case: Case, replaced: list[Change]) -> Iterator[
         if not pinned and any(change.address == mesh.address / "dns" for change in replaced):
             yield Finding(
                 "replacement",
-                f"{mesh.address}/dns has no fixed address, as on every mesh that an older tool made, and the nodes ask at the one "
-                "that it has: its successor would get another.",
+                f"{mesh.address}/dns has no fixed address, as on a mesh that is small or that an older sind made, and the nodes "
+                "ask at the one that it has: its successor would get another.",
                 "Leave the DNS server as it is, or destroy the realm's clusters and apply.",
             )
 
