@@ -15,6 +15,7 @@ from sindplan.execute.apply import known_from
 from sindplan.kinds import labels
 from sindplan.kinds.key import FILES, KeyFile
 from sindplan.kinds.known_host import lines_of
+from sindplan.kinds.node_resource import going_off
 from sindplan.kinds.registry import PERFORM
 from sindplan.kinds.relay import KNOWN_HOSTS, PRIVATE_KEY
 from sindplan.kinds.run import Run
@@ -142,6 +143,7 @@ def run_in_order(world: World, prepared: Prepared, pick: Any) -> None:
         drain_timeouts=prepared.drain_timeouts,
         on_timeouts=prepared.on_timeouts,
         secrets=dict.fromkeys(prepared.clusters, Hidden(PASSWORD)),
+        going_off=going_off(prepared.plan),
     )
     left = {action.id: action for action in prepared.plan.actions}
     while left:
