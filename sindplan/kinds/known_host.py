@@ -139,6 +139,12 @@ def write(run: Run, action: Action) -> None:
 def remove(run: Run, action: Action) -> None:
     """Take lines of a cluster out."""
     gone = frozenset(line.name for c in action.changes if isinstance(line := c.before, KnownHost))
+    if Address((action.scope.realm, MESH, "relay")) not in run.known.ids:
+        # Only through it can they be written; what is destroyed goes all the same.
+        run.say(
+            f"{action.scope}: its known hosts stay on the relay's volume, since there is no relay of {action.scope.realm}"
+        )
+        return
     _edit(run, action.scope.realm, {}, gone)
 
 

@@ -15,9 +15,10 @@ from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, Phase
 from sindplan.plan.plan import Action, Change, Plan
+from sindplan.workflow import prepare_destroy
 from tests.faults import FaultyEngine
 from tests.strategies import declared
-from tests.world import IMAGE, new_world
+from tests.world import IMAGE, failures, new_world
 
 DEV, OTHER, MESH = (Address.parse(text) for text in ("sind/dev", "sind/other", "sind/@mesh"))
 
@@ -280,3 +281,27 @@ def test_every_object_says_who_made_it() -> None:
     assert {mark[labels.OWNER] for mark in marks} <= {"lab", ""}
     # Each apply has a token of its own.
     assert len({mark[labels.RUN] for mark in marks}) == 2
+
+
+def test_a_cluster_whose_realm_has_no_relay_any_more_is_destroyed_all_the_same() -> None:
+    """A hand has removed it; the lines that only it could take out stay on its volume, which is told."""
+    world = new_world(seed=1)
+    both = declaration(dev={}, other={})
+    assert world.apply(both).outcome.complete
+    world.engine.remove_container("sind-ssh")
+    told: list[str] = []
+
+    class Told(Reporter):
+        def noted(self, text: str) -> None:
+            told.append(text)
+
+    prepared = prepare_destroy(
+        world.engine, world.slurm, [Address.parse("sind/dev")], declaration=both, allow_job_loss=True
+    )
+    applied = world.run(prepared, both, reporter=Told(), settings=Settings(on_failure="stop"))
+
+    assert failures(applied) == []
+    assert world.engine.inspect_container("sind-dev-controller") is None
+    assert told == ["sind/dev: its known hosts stay on the relay's volume, since there is no relay of sind"]
+    assert failures(world.apply(both)) == []
+    assert world.pending(both) == []
