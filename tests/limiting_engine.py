@@ -2,6 +2,9 @@
 
 An engine whose cgroup tree has no controllers drops limits, and sindplan asks such a one for none. Behind this door it is asked:
 limits that were sent are shown again by inspection, as an engine that holds them would do. Everything else passes as it is.
+
+The door is a port of this machine, not a socket: of an engine that may be elsewhere nobody asks whether this machine could keep
+what is said there (nsdelegate, which hosts without controllers mostly lack).
 """
 
 import contextlib
@@ -12,8 +15,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
-from socketserver import ThreadingUnixStreamServer
+from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -107,14 +109,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _pass  # noqa: N815 - the names that http.server looks for
 
-    def address_string(self) -> str:
-        return "socket"
-
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
-class _Server(ThreadingUnixStreamServer):
+class _Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 64
     engine: LimitingEngine
@@ -124,15 +123,14 @@ class _Server(ThreadingUnixStreamServer):
 
 
 @contextlib.contextmanager
-def limiting(behind: str, folder: Path) -> Iterator[LimitingEngine]:
-    """Open the door in a folder.
+def limiting(behind: str) -> Iterator[LimitingEngine]:
+    """Open the door on loopback.
 
     Args:
         behind: The real engine's address, a socket.
     """
-    path = folder / "limiting.sock"
-    with _Server(str(path), _Handler) as server:
-        server.engine = LimitingEngine(f"unix://{path}", urlsplit(behind).path)
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.engine = LimitingEngine(f"tcp://127.0.0.1:{server.server_address[1]}", urlsplit(behind).path)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 
 from sindplan.slurm.accounting import COLUMNS, SEPARATOR, TEXTS
+from sindplan.slurm.running import RUNS
 
 Operation = tuple[str, ...]
 """The words of one sacctmgr command."""
 
 # Asking a slurmctld that does not run takes scontrol ten seconds; the kernel says it at once.
 _VIEW = f"""\
-view() {{
-    grep -qsx slurmctld /proc/[0-9]*/comm || return 1
+{RUNS}view() {{
+    runs slurmctld || return 1
     cluster=$(scontrol show config 2> /dev/null | awk '$1 == "ClusterName" {{ print $3; exit }}')
     test -n "$cluster" || return 1
     echo "$cluster"

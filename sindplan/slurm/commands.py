@@ -18,7 +18,8 @@ from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_ac
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
 from sindplan.slurm.diagnose import diagnose
-from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
+from sindplan.slurm.port import SlurmNodeState, SlurmView
+from sindplan.slurm.running import RUNS, running
 from sindplan.slurm.trial import Trial, run_trial
 
 _ASK = 10.0
@@ -53,7 +54,7 @@ _BOOT = f'until [ -S /run/systemd/private ]; do sleep 0.02; done\n{_UNMASK}{_REL
 # Asking a slurmctld that does not run takes Slurm's commands as long as they may; the kernel says it at once. A node that
 # still boots is waited for: a plan made then would say that slurmctld is down, and that nobody knows its jobs.
 _VIEW = f"""\
-until grep -qsx slurmctld /proc/[0-9]*/comm; do
+{RUNS}until runs slurmctld; do
     [ ! -S /run/systemd/private ] || case $(systemctl is-system-running 2> /dev/null) in
         initializing | starting) ;;
         *) exit 1 ;;
@@ -157,9 +158,8 @@ class SlurmCommands:
     engine: Engine
 
     def services(self, node: str, units: Sequence[str]) -> Mapping[str, bool]:
-        """Look which daemons run: cheaper than asking systemd, and right while it boots or hangs, too."""
-        running = self.engine.processes(node)
-        return {unit: PROGRAMS[unit] in running for unit in units}
+        """Look at the processes."""
+        return running(self.engine, node, units)
 
     def view(self, controller: str) -> SlurmView | None:
         """Ask slurmctld for nodes and jobs."""

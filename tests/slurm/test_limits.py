@@ -12,7 +12,7 @@ MIB = 1024**2
 
 def test_memory_is_changed_in_place(tmp_path):
     """One call for each worker of the group and nothing for others; Slurm is told, and a job goes on."""
-    with new_lab(tmp_path) as lab, limiting(lab.address, tmp_path) as engine:
+    with new_lab(tmp_path) as lab, limiting(lab.address) as engine:
         lab.address = engine.address
         realm = lab.realm()
         lab.declare(lab.cluster(realm, workers='count = 2\nmemory = "256m"'))
