@@ -10,6 +10,7 @@ from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
+from sindplan.kinds.mesh_container import MeshContainer
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.reasons import reasons
 from sindplan.kinds.registry import KINDS, desired
@@ -158,11 +159,12 @@ def _check_demanded(layout: Layout, replace: Collection[Address]) -> None:
     demanded = [
         cluster.address / "node" / node.short for cluster in layout.clusters for node in cluster.nodes if node.demanded
     ]
+    demanded += [mesh.address / name for mesh in layout.meshes for name in mesh.demanded]
     idle = [str(address) for address in replace if not any(node.below(address) for node in demanded)]
     if idle:
         raise SindplanError(
             f"There is no node to replace at {', '.join(idle)}.",
-            "Name a node that is declared and there, such as sind/dev/node/worker-0, or a cluster.",
+            "Name a node that is declared and there, such as sind/dev/node/worker-0, or a cluster, or sind/@mesh/dns or relay.",
         )
 
 
@@ -330,9 +332,22 @@ def _applied_last(declaration: Declaration, before: Observation, wanted: State, 
     }
     last = evolve(last, realms=realms)
     if last == declaration:
-        return wanted
+        return _with_meshes_of(state, wanted)
     layout = lay_out(last, before.facts())
-    return with_running_images(with_present_owners(desired(layout), state, layout), state, before.images)
+    found = with_running_images(with_present_owners(desired(layout), state, layout), state, before.images)
+    return _with_meshes_of(state, found)
+
+
+def _with_meshes_of(state: State, last: State) -> State:
+    """Return what was wanted last with the images that the containers of meshes have."""
+    return {
+        address: (
+            evolve(resource, image=there.image, demanded="")
+            if isinstance(resource, MeshContainer) and isinstance(there := state.get(address), MeshContainer)
+            else resource
+        )
+        for address, resource in last.items()
+    }
 
 
 def _departures(declaration: Declaration, before: Observation) -> Mapping[Address, tuple[int, OnTimeout]]:

@@ -10,24 +10,33 @@ from sindplan.kinds import labels
 from sindplan.kinds.key import FILES
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.model.declaration import Api, Cluster, Database, Declaration, Realm, Submitter, WorkerGroup
+from sindplan.model.declaration import Api, Cluster, Database, Declaration, Mesh, Realm, Submitter, WorkerGroup
 from sindplan.model.layout import is_managed
 from sindplan.model.names import ACCOUNTING_CLUSTER_NAME_MAX
 from sindplan.slurm.files import CONFIG
 from sindplan.slurm.port import PROGRAMS
+from tests.strategies import IMAGES
 from tests.world import World
+
+_MESHES = (
+    Mesh(),
+    Mesh(dns_image="dns:1"),
+    Mesh(relay_image=IMAGES[0]),
+    Mesh(dns_image=IMAGES[0], relay_image=IMAGES[1]),
+)
 
 
 @st.composite
 def edited(draw: st.DrawFn, declaration: Declaration) -> Declaration:
-    """Draw another declaration: workers and servers come and go, Slurm's lines and texts change, clusters stay."""
+    """Draw another declaration: workers and servers come and go, Slurm's lines and texts and images of the mesh change, clusters stay."""
     realms: dict[str, Realm] = {}
     for realm, spec in declaration.realms.items():
         clusters = {
             name: draw(_edited_cluster(cluster, can_account=len(name) <= ACCOUNTING_CLUSTER_NAME_MAX))
             for name, cluster in spec.clusters.items()
         }
-        realms[realm] = evolve(spec, clusters=clusters)
+        mesh = draw(st.sampled_from((spec.mesh, spec.mesh, *_MESHES)))
+        realms[realm] = evolve(spec, clusters=clusters, mesh=mesh)
     return evolve(declaration, realms=realms)
 
 

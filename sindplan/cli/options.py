@@ -39,7 +39,7 @@ def replace(command: Command) -> Command:
         "--replace",
         multiple=True,
         metavar="ADDRESS",
-        help="Replace this node, or the nodes below this address, though nothing of them differs; repeatable.",
+        help="Replace this node (or REALM/@mesh/dns or relay), or all below this address, though nothing differs; repeatable.",
     )
     return option(command)
 

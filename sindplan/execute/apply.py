@@ -106,10 +106,13 @@ def apply(
     unfinished = outcome.unfinished
     if settings.on_failure == "stop":
         return Applied(outcome=outcome, kept=unfinished)
-    scopes = _scopes_to_restore(plan, outcome)
+    back = _Back(
+        scopes=_scopes_to_restore(plan, outcome),
+        more=_half_replaced(plan, outcome),
+        planned=frozenset(change.address for change in plan.changes),
+    )
     try:
-        planned = frozenset(change.address for change in plan.changes)
-        restored, leftovers = _take_back(before, observe_again(), run, scopes, planned, reporter, settings)
+        restored, leftovers = _take_back(before, observe_again(), run, back, reporter, settings)
     except SindplanError as error:
         # The engine went away: nothing more can be done, but it must be said.
         restored, leftovers = frozenset(), (f"what was done could not be taken back: {error.summary}",)
@@ -118,6 +121,40 @@ def apply(
         restored=restored,
         kept=unfinished - restored,
         leftovers=leftovers,
+    )
+
+
+@frozen(kw_only=True)
+class _Back:
+    """What is taken back.
+
+    Attributes:
+        scopes: Clusters and meshes.
+        more: Resources of others.
+        planned: All that the plan was about.
+    """
+
+    scopes: frozenset[Address]
+    more: frozenset[Address]
+    planned: frozenset[Address]
+
+    def of(self, state: State) -> State:
+        """Return what of a state it is about."""
+        return {
+            address: resource
+            for address, resource in state.items()
+            if scope_of(address, resource) in self.scopes or address in self.more
+        }
+
+
+def _half_replaced(plan: Plan, outcome: Outcome) -> frozenset[Address]:
+    """Return the containers of meshes whose replacement did not end: they are put back whatever uses the mesh."""
+    return frozenset(
+        change.address
+        for change in plan.changes
+        if change.operation is Operation.REPLACE
+        and change.address.cluster == MESH
+        and change.address.scope in outcome.unfinished
     )
 
 
@@ -140,25 +177,25 @@ def _take_back(
     before: Observation,
     now: Observation,
     run: Run,
-    scopes: frozenset[Address],
-    planned: frozenset[Address],
+    taken: _Back,
     reporter: Reporter,
     settings: Settings,
 ) -> tuple[frozenset[Address], tuple[str, ...]]:
     goal, start = before.observed(), now.observed()
     # Half made nodes that were found are not worth going back to.
     worth = {address: resource for address, resource in goal.state.items() if resource.finished}
-    back_to, kept = with_replacements_kept(_within(worth, scopes), _within(start.state, scopes), run.token)
+    back_to, kept = with_replacements_kept(taken.of(worth), taken.of(start.state), run.token)
     plan = make_plan(
         back_to,
         Observed(
-            state=with_hidden_differences(with_successors(_within(start.state, scopes), back_to), goal.state),
+            state=with_hidden_differences(with_successors(taken.of(start.state), back_to), goal.state),
             unknown=start.unknown | goal.unknown,
         ),
         KINDS,
     )
-    changes, foreign = _only_own(plan.changes, run.token, planned)
+    changes, foreign = _only_own(plan.changes, run.token, taken.planned)
     foreign = (*foreign, *kept)
+    scopes = taken.scopes | {address.scope for address in taken.more}
     if not changes:
         return scopes, foreign
     plan = Plan(changes=changes, actions=actions(changes, KINDS))
@@ -181,10 +218,6 @@ def _take_back(
     failed = [f"{action.id} was not done: {error.summary.rstrip('.')}" for action, error in outcome.failed]
     left = [f"{action.id} was not done" for action in outcome.not_started]
     return scopes - outcome.unfinished, (*foreign, *failed, *left)
-
-
-def _within(state: State, scopes: frozenset[Address]) -> State:
-    return {address: resource for address, resource in state.items() if scope_of(address, resource) in scopes}
 
 
 def _only_own(

@@ -15,6 +15,7 @@ from sindplan.kinds.controllers import writer
 from sindplan.kinds.database import SQL_FILE, write_statements
 from sindplan.kinds.evidence import BootEvidence, Evidence, MeshEvidence
 from sindplan.kinds.first_boot import AUTHORIZED, UNITS, WANTS, FirstBoot, unit_entries
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.kinds.node_wanted import first_boot, units_of
 from sindplan.kinds.run import Run
 from sindplan.model.address import MESH, Address
@@ -78,7 +79,7 @@ _SET = Step(
     "boot.set",
     "mending what it boots with",
     after=(
-        After("relay.start", Where.NEEDED),
+        *is_up("relay"),
         After("node.create", Where.CLUSTER),
         # What MariaDB is told follows the password in slurmdbd.conf.
         After("file.write", Where.CLUSTER),

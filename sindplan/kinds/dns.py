@@ -20,17 +20,22 @@ from sindplan.kinds.mesh_container import (
     wake,
     wanted_container,
 )
-from sindplan.kinds.removing import remove_container
+from sindplan.kinds.mesh_replacement import common, make_way, need_running, places, sides
+from sindplan.kinds.mesh_replacing import mesh_steps
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import MESH, Address
-from sindplan.model.corefile import corefile
+from sindplan.model.corefile import corefile, records_of
 from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, Resource
 from sindplan.plan.plan import Action
 
 COREFILE = "/Corefile"
+RESOLVED_WITHIN = 10.0
+"""Seconds within which the DNS server must answer with what was written."""
+_ASKED = 20
+"""Records that a new server is asked for: it has all or none."""
 
 # PID 1 of the container: derives the hosts file from the Corefile at every SIGUSR1. dnsmasq takes a changed file below
 # --hostsdir without a signal (dnsmasq(8)); names of other zones go on to the container's own resolver. Signal 37 is
@@ -65,13 +70,17 @@ class Dns(MeshContainer):
         return frozenset({Address((self.realm, MESH, "network"))})
 
 
-_START = Step("dns.start", "starting", after=(After("mesh-network.create", Where.NEEDED),))
+_BEFORE = (After("mesh-network.create", Where.NEEDED),)
+_START = Step("dns.start", "starting", after=_BEFORE)
+# The relay asks it, which must run for that.
+_STEPS = mesh_steps("dns", before=_BEFORE, prove_after=(After("relay.start", Where.NEEDING),))
 
 KIND = Kind(
     name="dns",
     resource=Dns,
     create=(_START,),
-    update={"running": (_START,), "on_mesh": (_START,)},
+    update={**_STEPS.update, "running": (_START,), "on_mesh": (_START,)},
+    replace=_STEPS.replace,
     delete=(Step("dns.remove", "removing", Phase.REMOVE, after=(After("node.remove", Where.NEEDING),)),),
 )
 
@@ -79,7 +88,7 @@ KIND = Kind(
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the DNS servers that a layout wants."""
     for mesh in layout.meshes:
-        plain = wanted_container(Dns, mesh.realm, "dns", mesh.dns_image)
+        plain = wanted_container(Dns, mesh, "dns", mesh.dns_image)
         yield mesh.address / "dns", evolve(plain, dnsmasq=mesh.dnsmasq)
 
 
@@ -87,7 +96,8 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the DNS servers that exist."""
     for mesh in evidence.meshes:
         if mesh.dns is not None:
-            yield mesh.address / "dns", seen_container(Dns, mesh.realm, mesh.dns)
+            found = seen_container(Dns, mesh.realm, mesh.dns, aside=mesh.dns_aside, half=mesh.dns_half)
+            yield mesh.address / "dns", found
 
 
 def start(run: Run, action: Action) -> None:
@@ -96,8 +106,7 @@ def start(run: Run, action: Action) -> None:
     dns = change.after
     assert isinstance(dns, Dns)
     address = change.address
-    mesh = run.engine.inspect_network(run.id(Address((dns.realm, MESH, "network"))))
-    pinned = mesh.labels.get(labels.DNS_ADDRESS, "") if mesh else ""
+    pinned = _pinned(run, dns.realm)
     if change.before is None:
         run.known.ids[address] = run.engine.create_container(_spec(run, dns, pinned))
     else:
@@ -105,11 +114,61 @@ def start(run: Run, action: Action) -> None:
     if not dns.running:
         put_to_rest(run, run.id(address), dns)
         return
+    _serve(run, address, dns)
+
+
+def _pinned(run: Run, realm: str) -> str:
+    mesh = run.engine.inspect_network(run.id(Address((realm, MESH, "network"))))
+    return mesh.labels.get(labels.DNS_ADDRESS, "") if mesh else ""
+
+
+def _serve(run: Run, address: Address, dns: MeshContainer) -> None:
+    """Start a DNS server, with records if it has none, and learn its address."""
     if not run.engine.has_file(run.id(address), COREFILE):
         run.engine.put_files(run.id(address), [Entry(path=COREFILE, content=corefile(dns.realm, {}).encode())])
     wake(run, run.id(address))
     container = run.engine.inspect_container(run.id(address))
     run.known.dns[dns.realm] = dns_address(dns.realm, container)
+
+
+def succeed(run: Run, action: Action) -> None:
+    """Set the old server aside, which serves on, and make its successor beside it."""
+    address, _, dns = sides(action)
+    assert isinstance(dns, Dns)
+    old = make_way(run, action)
+    spec = _spec(run, dns, _pinned(run, dns.realm))
+    run.known.successors[address] = run.engine.create_container(
+        evolve(spec, endpoints=places(run, old, spec.endpoints[0]))
+    )
+
+
+def swap(run: Run, action: Action) -> None:
+    """Stop the old server and start its successor with the records and the address that it had."""
+    address, _, dns = sides(action)
+    old, new = run.known.aside[address], run.known.successors[address]
+    run.engine.stop(old)
+    if run.engine.has_file(old, COREFILE):
+        run.engine.copy_files(old, new, COREFILE)
+    run.known.ids[address] = new
+    _serve(run, address, dns)
+
+
+def prove(run: Run, action: Action) -> None:
+    """Wait until a server answers with the records that it has, as far as a relay is there to ask."""
+    address, _, dns = sides(action)
+    need_running(run, run.id(address))
+    prove_records(run, dns.realm, run.known.ids.get(Address((dns.realm, MESH, "relay")), ""))
+    need_running(run, run.id(address))
+
+
+def prove_records(run: Run, realm: str, relay: str) -> None:
+    """Wait until some of a realm's records can be resolved from the relay. Raises NodeFailed when they cannot."""
+    asking = run.engine.inspect_container(relay) if relay else None
+    if asking is None or asking.state != "running":
+        return
+    entry = run.engine.get_files(run.id(Address((realm, MESH, "dns"))), COREFILE).get(COREFILE)
+    records = records_of(entry.content.decode("utf-8", "replace")) if entry else {}
+    run.slurm.wait_resolved(relay, dict(sorted(records.items())[:_ASKED]), RESOLVED_WITHIN)
 
 
 def dns_address(realm: str, container: Container | None) -> str:
@@ -138,4 +197,4 @@ def _spec(run: Run, dns: Dns, pinned: str) -> ContainerSpec:
     )
 
 
-PERFORM = {"dns.start": start, "dns.remove": remove_container}
+PERFORM = {**common("dns"), "dns.start": start, "dns.succeed": succeed, "dns.swap": swap, "dns.prove": prove}

@@ -123,7 +123,8 @@ class MeshEvidence:
 
     Attributes:
         corefile, known_hosts, relay_key: Texts of the files; None when they could not be read.
-        dns_runs_dnsmasq: Whether the DNS container was made by sindplan from a node image.
+        dns_aside, relay_aside: Ids of containers whose successors have taken their places; empty while there are none.
+        dns_half, relay_half: Ids of containers that were to take a place and were never started; likewise.
     """
 
     realm: str
@@ -134,6 +135,10 @@ class MeshEvidence:
     corefile: str | None = None
     known_hosts: str | None = None
     relay_key: str | None = None
+    dns_aside: str = ""
+    dns_half: str = ""
+    relay_aside: str = ""
+    relay_half: str = ""
 
     @property
     def address(self) -> Address:

@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from sindplan.engine.records import Entry
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.kinds.named import by_node
 from sindplan.kinds.relay import KNOWN_HOSTS
 from sindplan.kinds.run import Run
@@ -53,7 +54,7 @@ class KnownHost(Resource):
 _WRITE = Step(
     "known-host.write",
     "writing known hosts",
-    after=(After("relay.start", Where.NEEDED), After("node.create", Where.CLUSTER)),
+    after=(*is_up("relay"), After("node.create", Where.CLUSTER)),
     batch=True,
 )
 
@@ -62,7 +63,7 @@ KIND = Kind(
     resource=KnownHost,
     create=(_WRITE,),
     update={"key": (_WRITE,)},
-    delete=(Step("known-host.remove", "removing known hosts", Phase.REMOVE, batch=True),),
+    delete=(Step("known-host.remove", "removing known hosts", Phase.REMOVE, after=is_up("relay"), batch=True),),
 )
 
 

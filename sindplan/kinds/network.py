@@ -9,6 +9,7 @@ from attrs import field, frozen
 from sindplan.errors import Conflict, NotFound, SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.kinds.pinned import create_pinned
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
@@ -53,7 +54,7 @@ class Network(EngineObject):
 
 
 _CREATE = Step("network.create", "creating")
-_CONNECT = Step("network.connect", "connecting the relay", after=(After("relay.start", Where.NEEDED),))
+_CONNECT = Step("network.connect", "connecting the relay", after=is_up("relay"))
 
 KIND = Kind(
     name="network",
@@ -65,7 +66,7 @@ KIND = Kind(
             "network.remove",
             "removing",
             Phase.REMOVE,
-            after=(After("node.remove", Where.NEEDING),),
+            after=(*is_up("relay"), After("node.remove", Where.NEEDING)),
         ),
     ),
 )

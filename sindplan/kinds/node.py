@@ -15,6 +15,7 @@ from sindplan.kinds import config, labels
 from sindplan.kinds.controllers import answering, has_taken_over, is_running
 from sindplan.kinds.draining import drained, lift
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, Node
@@ -42,8 +43,7 @@ _CREATE = Step(
         After("mesh-network.create", Where.NEEDED),
         After("network.create", Where.NEEDED),
         After("volume.create", Where.NEEDED),
-        After("dns.start", Where.NEEDED),
-        After("relay.start", Where.NEEDED),
+        *is_up("dns", "relay"),
     ),
 )
 _START = Step(
@@ -142,7 +142,8 @@ KIND = Kind(
         "aside": (FORGET,),
     },
     replace={**REPLACE, "anew": _MAKE},
-    delete=(Step("node.remove", "removing", Phase.REMOVE),),
+    # From a removal there is no way back: it waits until the mesh is whole, which may fail.
+    delete=(Step("node.remove", "removing", Phase.REMOVE, after=is_up("dns", "relay")),),
 )
 
 

@@ -7,8 +7,9 @@ from attrs import field, frozen
 
 from sindplan.engine.records import Entry
 from sindplan.errors import SindplanError
-from sindplan.kinds.dns import COREFILE
+from sindplan.kinds.dns import COREFILE, RESOLVED_WITHIN
 from sindplan.kinds.evidence import Evidence
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.kinds.named import by_node
 from sindplan.kinds.run import Run
 from sindplan.model import names, network
@@ -18,9 +19,6 @@ from sindplan.model.kind import After, Kind, Phase, Step, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 from sindplan.plan.plan import Action
-
-RESOLVED_WITHIN = 10.0
-"""Seconds within which the DNS server must answer with what was written."""
 
 
 @frozen(kw_only=True)
@@ -60,8 +58,7 @@ _WRITE = Step(
     "record.write",
     "writing DNS records",
     after=(
-        After("dns.start", Where.NEEDED),
-        After("relay.start", Where.NEEDED),
+        *is_up("dns", "relay"),
         After("network.create", Where.NEEDED),
         After("node.start", Where.NEEDED),
         After("node.power-on", Where.NEEDED),
@@ -78,7 +75,7 @@ KIND = Kind(
     resource=Record,
     create=(_WRITE,),
     update={"target": (_WRITE,)},
-    delete=(Step("record.remove", "removing DNS records", Phase.REMOVE, batch=True),),
+    delete=(Step("record.remove", "removing DNS records", Phase.REMOVE, after=is_up("dns"), batch=True),),
 )
 
 

@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import ContainerSpec, Endpoint, Entry, Mount
 from sindplan.errors import SindplanError
 from sindplan.kinds import labels
+from sindplan.kinds.dns import prove_records
 from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.host_key import new_host_key, public_half
 from sindplan.kinds.mesh_container import (
@@ -18,7 +19,8 @@ from sindplan.kinds.mesh_container import (
     wake,
     wanted_container,
 )
-from sindplan.kinds.removing import remove_container
+from sindplan.kinds.mesh_replacement import common, make_way, need_running, places, sides
+from sindplan.kinds.mesh_replacing import is_up, mesh_steps
 from sindplan.kinds.run import Run
 from sindplan.kinds.volume import SSH
 from sindplan.model import names
@@ -49,13 +51,31 @@ class Relay(MeshContainer):
         return frozenset({mesh / "network", mesh / "dns", mesh / "volume" / SSH})
 
 
-_START = Step("relay.start", "starting", after=(After("dns.start", Where.NEEDED), After("volume.create", Where.NEEDED)))
+_START = Step(
+    "relay.start",
+    "starting",
+    after=(
+        *(After(step, Where.NEEDED) for step in ("dns.start", "dns.swap", "dns.rename", "dns.restore")),
+        After("volume.create", Where.NEEDED),
+    ),
+)
+_STEPS = mesh_steps(
+    "relay",
+    before=(
+        *is_up("dns"),
+        After("mesh-network.create", Where.NEEDED),
+        After("volume.create", Where.NEEDED),
+        # Its successor is made for the networks that there are.
+        After("network.create", Where.NEEDING),
+    ),
+)
 
 KIND = Kind(
     name="relay",
     resource=Relay,
     create=(_START,),
-    update={"running": (_START,), "on_mesh": (_START,), "key": (_START,)},
+    update={**_STEPS.update, "running": (_START,), "on_mesh": (_START,), "key": (_START,)},
+    replace=_STEPS.replace,
     delete=(
         Step(
             "relay.remove",
@@ -70,14 +90,14 @@ KIND = Kind(
 def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
     """Yield the relays that a layout wants."""
     for mesh in layout.meshes:
-        yield mesh.address / "relay", wanted_container(Relay, mesh.realm, "ssh", mesh.relay_image)
+        yield mesh.address / "relay", wanted_container(Relay, mesh, "ssh", mesh.relay_image)
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the relays that exist."""
     for mesh in evidence.meshes:
         if mesh.relay is not None:
-            found = seen_container(Relay, mesh.realm, mesh.relay)
+            found = seen_container(Relay, mesh.realm, mesh.relay, aside=mesh.relay_aside, half=mesh.relay_half)
             yield mesh.address / "relay", evolve(found, key=bool((mesh.relay_key or "").strip()))
 
 
@@ -98,6 +118,41 @@ def start(run: Run, action: Action) -> None:
     wake(run, run.id(change.address))
     if not relay.key:
         run.slurm.remove_files(run.id(change.address), [PUBLIC_KEY])
+
+
+def succeed(run: Run, action: Action) -> None:
+    """Set the old relay aside, which runs on, and make its successor beside it, for all the networks that it is on."""
+    address, _, relay = sides(action)
+    assert isinstance(relay, Relay)
+    old = make_way(run, action)
+    spec = _spec(run, relay)
+    run.known.successors[address] = run.engine.create_container(
+        evolve(spec, endpoints=places(run, old, spec.endpoints[0]))
+    )
+
+
+def swap(run: Run, action: Action) -> None:
+    """Stop the old relay and start its successor; key and known hosts are on the volume that both have."""
+    address, _, relay = sides(action)
+    new = run.known.successors[address]
+    run.engine.stop(run.known.aside[address])
+    run.known.ids[address] = new
+    run.known.relay_keys[relay.realm] = _key(run, new)
+    wake(run, new)
+
+
+def prove(run: Run, action: Action) -> None:
+    """Wait until a relay can do what it is for: it has ssh, and resolves the names of nodes."""
+    address, _, relay = sides(action)
+    container = run.id(address)
+    need_running(run, container)
+    done = run.engine.execute(container, ["ssh", "-V"])
+    if done.code != 0:
+        raise SindplanError(
+            f"The image {relay.image!r} has no ssh that runs, so it cannot be the relay: {done.err.strip() or done.code}.",
+            "Use the image of the nodes, or another with OpenSSH's client.",
+        )
+    prove_records(run, relay.realm, container)
 
 
 def _key(run: Run, relay: str) -> str:
@@ -150,4 +205,10 @@ def _spec(run: Run, relay: Relay) -> ContainerSpec:
     )
 
 
-PERFORM = {"relay.start": start, "relay.remove": remove_container}
+PERFORM = {
+    **common("relay"),
+    "relay.start": start,
+    "relay.succeed": succeed,
+    "relay.swap": swap,
+    "relay.prove": prove,
+}

@@ -7,6 +7,7 @@ Every step can be taken back until then; where a newer Slurm starts on what an o
 
 from collections.abc import Mapping
 
+from sindplan.kinds.mesh_replacing import is_up
 from sindplan.model.kind import After, Phase, Step, Where
 
 _BEFORE = (
@@ -15,8 +16,7 @@ _BEFORE = (
     After("mesh-network.create", Where.NEEDED),
     After("network.create", Where.NEEDED),
     After("volume.create", Where.NEEDED),
-    After("dns.start", Where.NEEDED),
-    After("relay.start", Where.NEEDED),
+    *is_up("dns", "relay"),
     # It starts with the files as they will be, and jobs are gone from what leaves.
     After("file.write", Where.CLUSTER),
     After("file.remove", Where.CLUSTER),

@@ -139,13 +139,18 @@ class ClusterLayout:
 
 @frozen(kw_only=True)
 class MeshLayout:
-    """A realm's mesh. Images that the user does not name stay what they are once the containers exist."""
+    """A realm's mesh. Images that the user does not name stay what they are once the containers exist.
+
+    Attributes:
+        demanded: Which of `dns` and `relay` are to be replaced though nothing of them differs.
+    """
 
     realm: str
     relay_image: str
     dns_image: str
     dnsmasq: bool
     facts: MeshFacts
+    demanded: frozenset[str] = frozenset()
 
     @property
     def address(self) -> Address:
@@ -166,7 +171,7 @@ def lay_out(declaration: Declaration, facts: Facts, replace: Collection[Address]
     """Decide everything that a declaration leaves open.
 
     Args:
-        replace: Addresses (or prefixes) of nodes that are to be replaced on demand.
+        replace: Addresses (or prefixes) of nodes and containers of the mesh that are to be replaced on demand.
     """
     clusters = tuple(
         _cluster(declaration.name, realm, name, cluster, facts, replace)
@@ -174,7 +179,7 @@ def lay_out(declaration: Declaration, facts: Facts, replace: Collection[Address]
         for name, cluster in sorted(spec.clusters.items(), key=lambda item: natural(item[0]))
     )
     meshes = tuple(
-        _mesh(realm, spec.mesh, next(c for c in clusters if c.realm == realm).controller.image, facts)
+        _mesh(realm, spec.mesh, next(c for c in clusters if c.realm == realm).controller.image, facts, replace)
         for realm, spec in sorted(declaration.realms.items())
         if spec.clusters
     )
@@ -330,7 +335,7 @@ def _knows_users(cluster: Cluster, role: str, *, managed: bool) -> bool:
     return role == "submitter" or (role == "controller" and on_controllers)
 
 
-def _mesh(realm: str, mesh: said.Mesh, node_image: str, facts: Facts) -> MeshLayout:
+def _mesh(realm: str, mesh: said.Mesh, node_image: str, facts: Facts, replace: Collection[Address]) -> MeshLayout:
     seen = facts.meshes.get(realm, MeshFacts())
     relay = mesh.relay_image or seen.relay_image or node_image
     carries_dnsmasq = "dnsmasq" in facts.images.get(relay, ImageFacts()).tools
@@ -341,4 +346,9 @@ def _mesh(realm: str, mesh: said.Mesh, node_image: str, facts: Facts) -> MeshLay
         dns_image=dns,
         dnsmasq="dnsmasq" in facts.images.get(dns, ImageFacts()).tools,
         facts=seen,
+        demanded=frozenset(
+            name
+            for name, is_there in (("dns", seen.dns_image), ("relay", seen.relay_image))
+            if is_there and below_any(Address((realm, MESH, name)), replace)
+        ),
     )

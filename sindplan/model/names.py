@@ -96,6 +96,11 @@ def mesh_network(realm: str) -> str:
     return f"{realm}-mesh"
 
 
+def mesh_container(realm: str, service: str) -> str:
+    """Return the name of a realm's DNS container (`dns`) or relay (`ssh`)."""
+    return dns_container(realm) if service == "dns" else relay_container(realm)
+
+
 def dns_container(realm: str) -> str:
     """Return the name of a realm's DNS container."""
     return f"{realm}-dns"

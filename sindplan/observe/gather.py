@@ -91,8 +91,8 @@ class _Reader:
     probe: bool
 
     def mesh(self, inventory: Inventory, realm: str) -> Callable[[], MeshEvidence]:
-        dns = inventory.mesh_container(realm, "dns")
-        relay = inventory.mesh_container(realm, "ssh")
+        servers, relays = inventory.mesh_place(realm, "dns"), inventory.mesh_place(realm, "ssh")
+        dns, relay = servers.container, relays.container
         dns_seen = self.threads.submit(self._inspect, dns.id if dns else "")
         relay_seen = self.threads.submit(self._inspect, relay.id if relay else "")
         corefile = self.threads.submit(self._text, dns.id if dns else "", COREFILE)
@@ -107,6 +107,10 @@ class _Reader:
             corefile=corefile.result(),
             known_hosts=known_hosts.result(),
             relay_key=key.result(),
+            dns_aside=servers.aside.id if servers.aside else "",
+            dns_half=servers.half.id if servers.half else "",
+            relay_aside=relays.aside.id if relays.aside else "",
+            relay_half=relays.half.id if relays.half else "",
         )
 
     def cluster(self, address: Address, found: Found) -> Callable[[Mapping[str, Container | None]], ClusterEvidence]:

@@ -11,7 +11,7 @@ from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import is_record
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.observe.places import Places, places
+from sindplan.observe.places import MeshPlace, Places, mesh_place, places
 
 T = TypeVar("T")
 VOLUME_KINDS = ("config", "munge", "data", "state", "home", "db")
@@ -119,16 +119,16 @@ class Inventory:
             if volume.name == names.ssh_volume(realm) and volume.labels.get(labels.REALM) == realm
         )
 
-    def mesh_container(self, realm: str, service: str) -> ContainerSummary | None:
-        """Return a realm's DNS container (`dns`) or relay (`ssh`)."""
-        name = names.dns_container(realm) if service == "dns" else names.relay_container(realm)
-        return _one(
-            container
+    def mesh_place(self, realm: str, service: str) -> MeshPlace:
+        """Return a realm's DNS container (`dns`) or relay (`ssh`), with what a replacement of it has left."""
+        name = names.mesh_container(realm, service)
+        found = {
+            container.name: container
             for container in self.containers
-            if container.name == name
-            and container.labels.get(labels.PROJECT) == names.mesh_project(realm)
+            if container.labels.get(labels.PROJECT) == names.mesh_project(realm)
             and container.labels.get(labels.COMPOSE_SERVICE) == service
-        )
+        }
+        return mesh_place(found.get(name), found.get(names.aside(name)))
 
 
 def _cluster(found: Mapping[str, str]) -> Address | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from sindplan.engine.records import ContainerSummary
 from sindplan.kinds import labels
@@ -25,6 +25,31 @@ class Places:
     aside: dict[str, ContainerSummary] = field(factory=dict)
     halves: dict[str, ContainerSummary] = field(factory=dict)
     strays: list[str] = field(factory=list)
+
+
+@frozen(kw_only=True)
+class MeshPlace:
+    """The containers of one place in a mesh.
+
+    Attributes:
+        container: The one that has the place, if any does.
+        aside: The one whose successor has taken it.
+        half: The one that was to take it and was never started, while the one before is still there.
+    """
+
+    container: ContainerSummary | None = None
+    aside: ContainerSummary | None = None
+    half: ContainerSummary | None = None
+
+
+def mesh_place(named: ContainerSummary | None, aside: ContainerSummary | None) -> MeshPlace:
+    """Sort the containers of a place: the one with its name, and the one that was set aside."""
+    if aside is None or named is None:
+        return MeshPlace(container=named or aside)
+    if named.state == "created":
+        # It may lack its records: the one before is the place's still.
+        return MeshPlace(container=aside, half=named)
+    return MeshPlace(container=named, aside=aside)
 
 
 def places(cluster: Address, containers: Iterable[ContainerSummary]) -> Places:

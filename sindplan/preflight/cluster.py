@@ -91,7 +91,7 @@ def _in_the_way(case: Case) -> Iterator[Finding]:
             case _ if change.address.parts[1:] in ((MESH, "dns"), (MESH, "relay")):
                 realm = change.address.realm
                 service = change.address.name
-                name = names.dns_container(realm) if service == "dns" else names.relay_container(realm)
+                name = names.mesh_container(realm, service)
                 kind, taken = "container", name in containers
         there = case.inventory.clusters().get(change.address.scope)
         if taken and kind == "volume" and there is not None and (there.records or there.nodes):

@@ -32,6 +32,7 @@ def check_replacements(case: Case) -> Iterator[Finding]:
     """Yield what speaks against the replacements of a plan, and what they mean."""
     replaced = [change for change in case.plan.changes if change.operation is Operation.REPLACE]
     yield from _impossible(replaced)
+    yield from _servers_without_an_address(case, replaced)
     yield from _versions(replaced)
     yield from _waited_for(case, replaced)
     yield from _moved_tags(case)
@@ -49,6 +50,19 @@ def _impossible(replaced: list[Change]) -> Iterator[Finding]:
             f"{', '.join(fold(addresses))} would have to be replaced ({fields}), which cannot be done while it is in use.",
             "Put the declaration back, or destroy the cluster and apply.",
         )
+
+
+def _servers_without_an_address(case: Case, replaced: list[Change]) -> Iterator[Finding]:
+    """Yield DNS servers whose successor would have another address than the one that all nodes were given."""
+    for mesh in case.observation.evidence.meshes:
+        pinned = mesh.network is None or mesh.network.labels.get(labels.DNS_ADDRESS)
+        if not pinned and any(change.address == mesh.address / "dns" for change in replaced):
+            yield Finding(
+                "replacement",
+                f"{mesh.address}/dns has no fixed address, as on a mesh that is small or that an older sind made, and the nodes "
+                "ask at the one that it has: its successor would get another.",
+                "Leave the DNS server as it is, or destroy the realm's clusters and apply.",
+            )
 
 
 def _told(field: FieldChange) -> list[str]:

@@ -112,8 +112,8 @@ class SlurmMachine:
         return 0
 
     def execute(self, container: Container, command: Sequence[str], user: str) -> Executed:
-        """Know no command but `true`: what nodes do is the port's business."""
-        return Executed(code=0 if command[0] == "true" else 127, out="", err="")
+        """Know no command but `true` and `ssh -V`: what nodes do is the port's business."""
+        return Executed(code=0 if command[0] == "true" or list(command) == ["ssh", "-V"] else 127, out="", err="")
 
     def processes(self, container: Container) -> Sequence[str]:
         """Return systemd and the daemons of active units."""

@@ -26,6 +26,7 @@ from tests.world import World, failures, new_world
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tried-failures.md"
 FULL = Address.parse("sind/full")
+MESH_OF_ALL = Address.parse("sind/@mesh")
 WAYS: Mapping[Mode, str] = {
     "before": "refused",
     "after": "refused, though done",
@@ -57,6 +58,10 @@ def _plan(world: World, declaration: Declaration) -> Prepared:
 
 def _replacing(world: World, declaration: Declaration) -> Prepared:
     return prepare(world.engine, world.slurm, declaration, replace=(FULL,))
+
+
+def _replacing_mesh(world: World, declaration: Declaration) -> Prepared:
+    return prepare(world.engine, world.slurm, declaration, replace=(MESH_OF_ALL,))
 
 
 def _destroying(world: World, declaration: Declaration) -> Prepared:
@@ -98,6 +103,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "off": Kind("the cluster is powered off", lambda: _with(power="off")),
     "replace": Kind("every node is replaced", _sink, plan=_replacing),
+    "mesh": Kind("the DNS server and the relay are replaced", _sink, plan=_replacing_mesh),
     "destroy": Kind("everything is removed", _sink, plan=_destroying),
 }
 

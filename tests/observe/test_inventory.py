@@ -11,6 +11,7 @@ from sindplan.engine.simulated import DEFAULT_INFO
 from sindplan.kinds import labels
 from sindplan.model.address import Address
 from sindplan.observe.inventory import Inventory
+from sindplan.observe.places import MeshPlace
 from sindplan.workflow import clusters_of
 from tests.strategies import SETTINGS, declared
 from tests.world import IMAGE, new_world
@@ -111,7 +112,7 @@ def test_names_alone_make_nothing(marks: dict[str, str]) -> None:
     )
 
     assert found.clusters() == {}
-    assert found.mesh_container("sind", "dns") is None
+    assert found.mesh_place("sind", "dns") == MeshPlace()
 
 
 def test_networks_and_volumes_must_fit_by_name_too() -> None:
@@ -196,8 +197,8 @@ def test_the_mesh_is_found_by_name_and_labels() -> None:
 
     assert found.mesh_network("sind") is not None
     assert found.ssh_volume("sind") is not None
-    assert found.mesh_container("sind", "dns") is not None
-    assert found.mesh_container("sind", "ssh") is None
+    assert found.mesh_place("sind", "dns").container is not None
+    assert found.mesh_place("sind", "ssh").container is None
     assert found.mesh_network("sin") is None
     # Nothing of a mesh looks like a cluster.
     assert found.clusters() == {}

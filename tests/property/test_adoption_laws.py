@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from sindplan.execute.apply import Settings
 from sindplan.importing.imports import import_clusters
+from sindplan.model import names
+from sindplan.model.address import MESH
 from sindplan.model.declaration import Declaration
 from sindplan.model.layout import NodeLayout, lay_out
 from sindplan.model.privileges import device
@@ -182,11 +184,14 @@ def _ids(world: World) -> dict[str, str]:
 
 
 def _address(container: str, declaration: Declaration) -> str:
-    """Return the address of a node by its container's name; of other containers the name."""
+    """Return the address of a node, a DNS server or a relay by its container's name; of other containers the name."""
     for cluster in clusters_of(declaration):
         prefix = f"{cluster.realm}-{cluster.cluster}-"
         if container.startswith(prefix):
             return f"{cluster}/node/{container.removeprefix(prefix)}"
+        for service, kind in (("dns", "dns"), ("ssh", "relay")):
+            if container == names.mesh_container(cluster.realm, service):
+                return f"{cluster.realm}/{MESH}/{kind}"
     return container
 
 

@@ -213,3 +213,84 @@ def test_the_first_user_gives_every_node_a_home_volume(lab):
     lab.settled()
     out = lab.read(f"{realm}-dev-controller", "runuser", "-u", "alice", "--", "srun", "-D", "/home/alice", "id", "-un")
     assert out == "alice"
+
+
+def mesh_works(lab, realm, *shorts):
+    """Ask whether nodes resolve each other, and are reached from the relay by ssh, whose key and known hosts are right."""
+    for short in shorts:
+        for other in shorts:
+            name = f"{other}.dev.{realm}.sind"
+            assert lab.read(f"{realm}-dev-{short}", "getent", "ahostsv4", name), (short, name)
+        name = f"{short}.dev.{realm}.sind"
+        assert lab.read(f"{realm}-ssh", "ssh", "-o", "BatchMode=yes", name, "hostname") == short
+
+
+def mesh_ids(lab, realm):
+    return {name: lab.containers()[name]["Id"] for name in (f"{realm}-dns", f"{realm}-ssh")}
+
+
+def test_dns_and_relay_are_replaced_under_nodes_that_stay(lab):
+    """Also for a cluster of the realm that is not declared any more: the relay stays on its network."""
+    realm = lab.realm()
+    other = f"realms.{realm}.clusters.other"
+    lab.declare(text(realm, lab.image), f'[{other}]\nimage = "{lab.image}"\n')
+    lab.apply()
+    mesh_works(lab, realm, "controller", "worker-0")
+    lab.declare(text(realm, lab.image))
+    before, nodes = mesh_ids(lab, realm), ids(lab, realm)
+    mesh = f'[realms.{realm}.mesh]\ndns_image = "{OLD_IMAGE}"\nrelay_image = "{OLD_IMAGE}"\n'
+    lab.declare(text(realm, lab.image), mesh)
+
+    assert lab.plan(code=2).counts == (2, 0, 2)
+    lab.apply()
+
+    lab.settled()
+    after = mesh_ids(lab, realm)
+    assert not set(before.values()) & set(after.values())
+    assert ids(lab, realm) == nodes
+    assert not [name for name in lab.containers() if name.endswith("-replaced")]
+    assert {lab.containers()[name]["Image"] for name in after} == {OLD_IMAGE}
+    mesh_works(lab, realm, "controller", "worker-0", "worker-1")
+    assert (
+        lab.read(f"{realm}-ssh", "ssh", "-o", "BatchMode=yes", f"worker-0.other.{realm}.sind", "hostname") == "worker-0"
+    )
+    assert lab.read(f"{realm}-dev-controller", "srun", "-N", "2", "hostname").split()
+
+    lab.apply("--replace", f"{realm}/@mesh")
+
+    assert not set(after.values()) & set(mesh_ids(lab, realm).values())
+    assert ids(lab, realm) == nodes
+    mesh_works(lab, realm, "controller", "worker-0", "worker-1")
+
+
+@pytest.mark.parametrize("key", ["dns_image", "relay_image"])
+def test_a_mesh_that_does_not_work_with_an_image_is_put_back(lab, key):
+    """Of the one nothing answers, of the other nothing runs; the old container does what it did."""
+    realm = lab.realm()
+    lab.declare(text(realm, lab.image, workers=1))
+    lab.apply()
+    before = mesh_ids(lab, realm)
+    broken = image_without(lab, "/usr/bin/ssh", "/usr/sbin/dnsmasq")
+    lab.declare(text(realm, lab.image, workers=1), f'[realms.{realm}.mesh]\n{key} = "{broken}"\n')
+
+    failed = lab.apply(code=1)
+
+    assert f"{realm}/@mesh is as it was before" in failed.err
+    assert mesh_ids(lab, realm) == before
+    assert not [name for name in lab.containers() if name.endswith("-replaced")]
+    lab.declare(text(realm, lab.image, workers=1))
+    lab.settled()
+    mesh_works(lab, realm, "controller", "worker-0")
+
+
+def image_without(lab, *programs):
+    """Return a node image in which programs are files that say nothing and fail."""
+    maker = lab.docker.create_container(lab.image, command=["true"])["Id"]
+    try:
+        broken = b"#!/bin/sh\nexit 9\n"
+        lab.engine.put_files(maker, [Entry(path=path, content=broken, mode=0o755) for path in programs])
+        lab.docker.commit(maker, repository=f"{lab.name}-without", tag="1")
+    finally:
+        lab.docker.remove_container(maker, force=True)
+    lab.images.append(f"{lab.name}-without:1")
+    return lab.images[-1]
