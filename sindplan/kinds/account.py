@@ -14,6 +14,7 @@ from sindplan.errors import SindplanError
 from sindplan.kinds import labels
 from sindplan.kinds.controllers import answering
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.node_resource import replaced_before
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
@@ -49,6 +50,11 @@ class Account(Resource):
         return frozenset({*nodes_of_accounting(self.cluster), *above})
 
     @property
+    def earlier(self) -> frozenset[Address]:
+        """The nodes through which it is set, and the backup of one."""
+        return servers(self.cluster)
+
+    @property
     def host(self) -> Address | None:
         """What the database lies on: when it goes, so does everything in it."""
         return database_of(self.cluster) if self.on is None else self.on
@@ -71,6 +77,7 @@ WHEN_SERVED = (
     After("service.reconfigure", Where.CLUSTER),
     After("service.restart", Where.CLUSTER),
     After("service.settle", Where.CLUSTER),
+    After("node.prove", Where.EARLIER),
 )
 """What steps wait for that talk to slurmdbd."""
 _SET = Step("account.set", "setting up accounts", after=WHEN_SERVED, batch=True)
@@ -100,6 +107,11 @@ def address_of(cluster: Address, name: str) -> Address:
 def nodes_of_accounting(cluster: Address) -> frozenset[Address]:
     """Return the nodes that accounts and users are kept on and asked through."""
     return frozenset({cluster / "node/controller", cluster / "node/db"})
+
+
+def servers(cluster: Address) -> frozenset[Address]:
+    """Return the nodes that accounts cannot do without while they are changed."""
+    return replaced_before(cluster) | nodes_of_accounting(cluster)
 
 
 def inside_node(cluster: ClusterEvidence) -> Address | None:

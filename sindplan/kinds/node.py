@@ -93,6 +93,8 @@ JOIN = Step(
         After("node.power-on", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
+        # Of records that a new controller lacks, the workers may be replaced meanwhile.
+        After("node.prove", Where.NEEDED),
         After("node.prove", Where.EARLIER),
         After("service.restart", Where.CLUSTER),
     ),

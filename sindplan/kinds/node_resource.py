@@ -124,7 +124,7 @@ class Node(EngineObject):
     @property
     def earlier(self) -> frozenset[Address]:
         """What Slurm wants to be newer than this, or as new (Slurm, Upgrade Guide): slurmdbd, then slurmctld, then the rest."""
-        return frozenset(self.cluster / "node" / short for short in _EARLIER.get(self.short, _CONTROLLERS))
+        return replaced_before(self.cluster, self.short)
 
     def lane(self, before: Resource) -> tuple[str, int] | None:
         """Return its worker group, and how many of that may be away at once. One that was never started is not missed."""
@@ -156,6 +156,11 @@ _EARLIER: Mapping[str, tuple[str, ...]] = {
     names.BACKUP: (names.CONTROLLER,),
 }
 """What is replaced before a node; before any other the controllers are."""
+
+
+def replaced_before(cluster: Address, short: str = "") -> frozenset[Address]:
+    """Return the nodes that are replaced before one of a cluster, or before what only asks its Slurm."""
+    return frozenset(cluster / "node" / other for other in _EARLIER.get(short, _CONTROLLERS))
 
 
 def going_off(plan: Plan) -> frozenset[Address]:

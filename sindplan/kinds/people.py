@@ -55,7 +55,6 @@ _SET = Step(
         After("node.create", Where.NEEDED),
         After("node.start", Where.NEEDED),
         After("node.power-on", Where.NEEDED),
-        After("node.power-on", Where.NEEDED),
     ),
 )
 

@@ -21,6 +21,8 @@ _BEFORE = (
     After("file.write", Where.CLUSTER),
     After("file.remove", Where.CLUSTER),
     After("key.write", Where.CLUSTER),
+    After("slurm.drain", Where.CLUSTER),
+    After("slurm.power-off", Where.CLUSTER),
     After("node.start", Where.NEEDED),
     After("service.start", Where.NEEDED),
     After("service.reconfigure", Where.NEEDED),

@@ -6,6 +6,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from sindplan.kinds import roles
+from sindplan.kinds.node_resource import replaced_before
 from sindplan.model.address import Address
 from sindplan.model.resource import IGNORED, IN_PLACE, Resource
 
@@ -42,6 +43,11 @@ class Service(Resource):
         name = self.unit.removesuffix(".service")
         same = {self.node.scope / "service" / self.node.name / other for other in roles.NEEDS.get(name, ())}
         return frozenset({self.node, *same, *self.after})
+
+    @property
+    def earlier(self) -> frozenset[Address]:
+        """Of a worker's the controllers, which say whether it has joined: one that changes over cannot."""
+        return replaced_before(self.node.scope, self.node.name)
 
     @property
     def host(self) -> Address | None:

@@ -12,6 +12,7 @@ from sindplan.kinds.controllers import writer
 from sindplan.kinds.draining import drained, lift
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
+from sindplan.kinds.node_resource import replaced_before
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -45,6 +46,11 @@ class SlurmNode(Resource):
         return frozenset({self.cluster / "node" / self.name})
 
     @property
+    def earlier(self) -> frozenset[Address]:
+        """The controllers: one that changes over cannot be asked."""
+        return replaced_before(self.cluster)
+
+    @property
     def host(self) -> Address | None:
         """The controller: without it there are no records."""
         return self.cluster / "node/controller"
@@ -70,6 +76,7 @@ _KEEP_OFF = Step(
         After("node.start", Where.NEEDED),
         # slurmctld runs by then, and has heard of those that are made to be off.
         After("node.join", Where.CLUSTER),
+        After("node.prove", Where.EARLIER),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
         After("service.restart", Where.CLUSTER),
@@ -82,6 +89,7 @@ _RESUME = Step(
     after=(
         After("node.join", Where.CLUSTER),
         After("node.prove", Where.NEEDED),
+        After("node.prove", Where.EARLIER),
         After("service.start", Where.CLUSTER),
         # It is down for the very reason that its slurmd has not been restarted yet.
         After("service.restart", Where.CLUSTER),

@@ -15,6 +15,7 @@ from sindplan.kinds.account import (
     inside_node,
     last_applied,
     nodes_of_accounting,
+    servers,
     tables,
 )
 from sindplan.kinds.account import address_of as address_of_account
@@ -55,6 +56,11 @@ class SlurmUser(Resource):
         """The nodes that keep and serve it, and its accounts."""
         accounts = {*self.accounts, *self.coordinator} - {ROOT}
         return nodes_of_accounting(self.cluster) | {address_of_account(self.cluster, name) for name in accounts}
+
+    @property
+    def earlier(self) -> frozenset[Address]:
+        """The nodes through which it is set, and the backup of one."""
+        return servers(self.cluster)
 
     @property
     def host(self) -> Address | None:

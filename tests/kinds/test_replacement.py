@@ -23,7 +23,7 @@ from sindplan.slurm.files import STATE
 from sindplan.workflow import Prepared, prepare
 from tests.faults import FaultyEngine, Mode
 from tests.kinds.test_config import DEV, applied, declaration
-from tests.world import IMAGE, IMAGE_FACTS, World
+from tests.world import IMAGE, IMAGE_FACTS, World, failures
 
 NEWER = "newer:1"
 OTHER = "other:1"
@@ -213,6 +213,34 @@ def test_a_newer_slurm_comes_in_the_order_that_slurm_demands() -> None:
         assert at("ended", f"node.prove {node}/controller-backup") < at("began", f"node.drain {node}/{worker}")
 
 
+def waits_for(world: World, wanted: Declaration, later: str, earlier: str) -> bool:
+    """Say whether an action of a plan begins only when another one is done."""
+    actions = {action.id: action for action in world.plan(wanted).actions}
+    found, left = set(), [later]
+    while left:
+        found |= (new := set(actions[left.pop()].needs) - found)
+        left += new
+    return earlier in found
+
+
+@pytest.mark.parametrize(
+    ("edit", "asks", "before"),
+    [
+        # Jobs of a worker that goes off are waited for while slurmctld can be asked.
+        ({"powered_off": "worker-1"}, f"slurm.power-off {DEV}/slurm/node/worker-1", True),
+        ({"workers": {"cpu": {"count": 1}}}, f"slurm.drain {DEV}/slurm/node/worker-1", True),
+        ({"workers": {"cpu": {"count": 3}}}, f"node.join {DEV}", False),
+        ({"accounts": {"physics": {}}}, f"account.set {DEV}", False),
+    ],
+)
+def test_nobody_asks_slurm_while_its_controllers_change_over(edit: dict[str, Any], asks: str, before: bool) -> None:
+    world, said = cluster(controller={"backup": True})
+    wanted = declaration(**{**said, **edit, "controller": {"backup": True, "image": OTHER}})
+    first, last = f"node.succeed {DEV}/node/controller", f"node.prove {DEV}/node/controller-backup"
+
+    assert waits_for(world, wanted, first, asks) if before else waits_for(world, wanted, asks, last)
+
+
 def test_before_a_newer_slurm_the_database_is_dumped_and_the_state_copied() -> None:
     world, said = cluster()
     secret = Entry(path=f"{STATE}/job_state", content=b"queue", uid=64030, gid=64030, mode=0o600)
@@ -227,6 +255,20 @@ def test_before_a_newer_slurm_the_database_is_dumped_and_the_state_copied() -> N
     assert (kept.content, kept.uid, kept.mode) == (b"queue", 64030, 0o600)
     dump = "/var/lib/mysql/sindplan-before-26.11.1.sql"
     assert world.engine.get_files("sind-dev-db", dump)[dump].mode == 0o600
+
+
+@pytest.mark.parametrize("image", [OTHER, NEWER])
+def test_accounts_change_when_what_serves_them_has_been_replaced(image: str) -> None:
+    accounts = {"accounts": {"physics": {}, "chemistry": {}}, "users": {"alice": {"accounts": ["physics"]}}}
+    world, said = cluster(**accounts)
+    limited = {"physics": {"limits": {"MaxJobs": 5}}, "chemistry": {}}
+    edit = {"accounts": limited, "users": {"alice": {"accounts": ["chemistry"]}}}
+    wanted = declaration(**{**said, **edit, "image": image})
+
+    # One after the other: whatever may come first does.
+    assert failures(world.apply(wanted, settings=Settings(parallelism=1))) == []
+
+    assert world.pending(wanted) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sindplan.execute.apply import Settings
 from tests.preflight.found import declaration
 from tests.world import failures, new_world
 
@@ -24,5 +25,18 @@ def test_a_controller_that_is_down_comes_up_before_workers_are_drained(damage: s
     wanted = declaration(**TWO, storage={"mount_path": "/scratch"})
 
     assert failures(world.apply(wanted)) == []
+
+    assert world.pending(wanted) == []
+
+
+def test_workers_that_are_replaced_meanwhile_are_waited_for_by_a_new_controller() -> None:
+    """It knows nobody, so all have to join; one that a hand has stopped can when it has been replaced."""
+    world = new_world(seed=1)
+    assert failures(world.apply(declaration(**TWO))) == []
+    world.engine.stop("sind-dev-worker-0")
+    world.engine.remove_container(CONTROLLER)
+    wanted = declaration(workers={"cpu": {"count": 2, "tmp_size": "64m"}})
+
+    assert failures(world.apply(wanted, settings=Settings(parallelism=1))) == []
 
     assert world.pending(wanted) == []
