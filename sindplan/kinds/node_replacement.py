@@ -64,6 +64,8 @@ def keep(run: Run, action: Action) -> None:
     name = KEPT.format(after.slurm_version or "unknown")
     if address.name == names.DB:
         _need_running(container, "slurm_acct_db cannot be dumped")
+        # A hand may have stopped it.
+        run.slurm.start_units(container.id, ["mariadb.service"], run.wait)
         run.slurm.stop_units(container.id, ["slurmdbd.service"])
         folder = next((mount.target for mount in before.mounts if mount.source.endswith("-db")), MARIADB_FOLDER)
         run.slurm.dump_database(container.id, f"{folder}/{name}.sql")

@@ -257,6 +257,17 @@ def test_before_a_newer_slurm_the_database_is_dumped_and_the_state_copied() -> N
     assert world.engine.get_files("sind-dev-db", dump)[dump].mode == 0o600
 
 
+def test_a_database_that_a_hand_has_stopped_is_dumped_all_the_same() -> None:
+    world, said = cluster()
+    world.slurm.stop_units("sind-dev-db", ["slurmdbd.service", "mariadb.service"])
+    wanted = declaration(**{**said, "image": NEWER})
+
+    assert failures(world.apply(wanted)) == []
+
+    assert world.engine.has_file("sind-dev-db", "/var/lib/mysql/sindplan-before-26.11.1.sql")
+    assert world.pending(wanted) == []
+
+
 @pytest.mark.parametrize("image", [OTHER, NEWER])
 def test_accounts_change_when_what_serves_them_has_been_replaced(image: str) -> None:
     accounts = {"accounts": {"physics": {}, "chemistry": {}}, "users": {"alice": {"accounts": ["physics"]}}}
