@@ -7,7 +7,7 @@ import click
 from attrs import evolve
 
 from sindplan.cli import options, output
-from sindplan.cli.execution import Consent, execute_prepared, lock_option, wait_option
+from sindplan.cli.execution import Consent, execute_prepared, lock_option, rollback_option, wait_option
 from sindplan.cli.plan_file import read_plan_file
 from sindplan.execute.apply import OnFailure
 from sindplan.model.address import Address
@@ -35,6 +35,7 @@ from sindplan.model.address import Address
 @options.replace
 @options.secrets_dir
 @wait_option
+@rollback_option
 @lock_option
 def command(
     saved: Path | None,
@@ -50,6 +51,7 @@ def command(
     replace: tuple[str, ...],
     secrets_dir: Path | None,
     wait: int,
+    rollback_timeout: int,
     lock_timeout: int,
 ) -> int:
     """Make the clusters match the declaration, or do what a saved PLAN says."""
@@ -94,6 +96,7 @@ def command(
             on_failure=on_failure,
             parallelism=parallelism,
             wait=wait,
+            rollback_timeout=rollback_timeout,
             lock_timeout=lock_timeout,
             secrets=lambda plan: options.secrets(declaration, plan, secrets_dir),
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 NO_LIMIT = 24 * 3600
-"""What `--wait 0` means: as long as it takes, within a day."""
+"""What 0 means for a wait: as long as it takes, within a day."""
 
 
 class _Duration(click.ParamType[int]):
@@ -61,6 +61,15 @@ lock_option = click.option(
     default="10m",
     show_default=True,
     help="How long to wait for another sindplan or sind that works on the realm.",
+)
+
+
+rollback_option = click.option(
+    "--rollback-timeout",
+    type=_Duration(),
+    default="10m",
+    show_default=True,
+    help="How long taking back may take after a failure; 0 for no limit.",
 )
 
 
@@ -97,6 +106,7 @@ def execute_prepared(
     parallelism: int,
     wait: int,
     lock_timeout: int,
+    rollback_timeout: int = 600,
     secrets: Callable[[Plan], Mapping[Address, Hidden]] = lambda _: {},
     words: Words = APPLY,
 ) -> int:
@@ -134,6 +144,7 @@ def execute_prepared(
             Settings(
                 parallelism=parallelism,
                 wait=wait or NO_LIMIT,
+                rollback=rollback_timeout or NO_LIMIT,
                 on_failure=on_failure,
                 drain_timeouts=again.drain_timeouts,
                 on_timeouts=again.on_timeouts,

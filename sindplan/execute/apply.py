@@ -6,7 +6,8 @@ carry this apply's token are removed by it, and only in the clusters that failed
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from attrs import field, frozen
@@ -14,6 +15,7 @@ from attrs import field, frozen
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.execute.executor import Outcome, execute
+from sindplan.execute.leftovers import made, not_taken_back
 from sindplan.execute.replaced import with_replacements_kept, with_successors
 from sindplan.execute.reporter import Reporter
 from sindplan.kinds.node_resource import going_off
@@ -41,6 +43,7 @@ class Settings:
 
     Attributes:
         wait: Seconds that waiting for one node may take.
+        rollback: Seconds that taking back may take, all in all; what runs then is waited for, and nothing more is begun.
         drain_timeouts: Seconds to wait for the jobs of a worker that leaves, by node address.
         on_timeouts: What happens to its jobs then, likewise.
         secrets: Passwords that slurmdbd has at its database, by cluster.
@@ -48,6 +51,7 @@ class Settings:
 
     parallelism: int = 16
     wait: float = 300
+    rollback: float = 600
     on_failure: OnFailure = "rollback"
     drain_timeouts: Mapping[Address, int] = field(factory=dict)
     on_timeouts: Mapping[Address, OnTimeout] = field(factory=dict)
@@ -115,7 +119,8 @@ def apply(
         restored, leftovers = _take_back(before, observe_again(), run, back, reporter, settings)
     except SindplanError as error:
         # The engine went away: nothing more can be done, but it must be said.
-        restored, leftovers = frozenset(), (f"what was done could not be taken back: {error.summary}",)
+        why = f"what was done could not be taken back: {error.summary.rstrip('.')}"
+        restored, leftovers = frozenset(), (why, *made(outcome, run.known.ids))
     return Applied(
         outcome=outcome,
         restored=restored,
@@ -205,19 +210,32 @@ def _take_back(
         slurm=run.slurm,
         owner=run.owner,
         token=run.token,
-        wait=run.wait,
+        wait=min(run.wait, settings.rollback),
         known=known_from(now),
         drain_timeouts=run.drain_timeouts,
         lifted=run.lifted,
         secrets=run.secrets,
         taking_back=True,
     )
-    outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism)
+    with _deadline(settings.rollback, back.stop):
+        outcome = execute(plan, back, PERFORM, reporter, parallelism=settings.parallelism, stop=back.stop)
     if outcome.complete:
         return scopes, foreign
-    failed = [f"{action.id} was not done: {error.summary.rstrip('.')}" for action, error in outcome.failed]
-    left = [f"{action.id} was not done" for action in outcome.not_started]
-    return scopes - outcome.unfinished, (*foreign, *failed, *left)
+    late = (f"taking back was given up after {settings.rollback:g} seconds",) if outcome.interrupted else ()
+    return scopes - outcome.unfinished, (*foreign, *late, *not_taken_back(outcome))
+
+
+@contextmanager
+def _deadline(seconds: float, over: threading.Event) -> Iterator[None]:
+    """Set an event when the time is over."""
+    timer = threading.Timer(seconds, over.set)
+    if seconds <= 0:
+        over.set()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _only_own(

@@ -39,6 +39,7 @@ class ClusterRecord(EngineObject):
     """
 
     KIND: ClassVar[str] = "cluster-record"
+    REMOVED_WITH: ClassVar[str] = "docker network rm"
 
     owner: str = field(metadata=IN_PLACE)
     protected: bool = field(metadata=IN_PLACE)

@@ -29,6 +29,7 @@ class MeshContainer(EngineObject):
         paused: Whether one that does not run is frozen; told only of what was seen.
     """
 
+    REMOVED_WITH: ClassVar[str] = "docker rm -f"
     SHOWN: ClassVar[tuple[str, ...]] = ("image",)
 
     realm: str = field(metadata=IGNORED)

@@ -32,6 +32,7 @@ class MeshNetwork(EngineObject):
     """
 
     KIND: ClassVar[str] = "mesh-network"
+    REMOVED_WITH: ClassVar[str] = "docker network rm"
     SHOWN: ClassVar[tuple[str, ...]] = ("subnet",)
 
     name: str = field(metadata=IGNORED)

@@ -33,6 +33,7 @@ class Network(EngineObject):
     """
 
     KIND: ClassVar[str] = "network"
+    REMOVED_WITH: ClassVar[str] = "docker network rm"
     SHOWN: ClassVar[tuple[str, ...]] = ("subnet",)
 
     name: str = field(metadata=IGNORED)

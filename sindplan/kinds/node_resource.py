@@ -55,6 +55,7 @@ class Node(EngineObject):
     """
 
     KIND: ClassVar[str] = "node"
+    REMOVED_WITH: ClassVar[str] = "docker rm -f"
     SHOWN: ClassVar[tuple[str, ...]] = ("image", "cpus", "memory", "tmp_size", "cap_add", "cap_drop", "devices")
 
     image: str = field(metadata=REPLACE)

@@ -26,10 +26,16 @@ class Volume(EngineObject):
     """A named volume."""
 
     KIND: ClassVar[str] = "volume"
+    REMOVED_WITH: ClassVar[str] = "docker volume rm"
 
     name: str = field(metadata=IGNORED)
     labels: Mapping[str, str] = field(metadata=REPLACE)
     driver: str = field(default="local", metadata=REPLACE)
+
+    @property
+    def removal(self) -> str:
+        """By name: a volume has nothing else."""
+        return f"{self.REMOVED_WITH} {self.name}"
 
 
 KIND = Kind(

@@ -54,6 +54,11 @@ class Resource:
         return None
 
     @property
+    def removal(self) -> str:
+        """The command with which a hand removes this very one; empty for what is no object of the engine's."""
+        return ""
+
+    @property
     def finished(self) -> bool:
         """Whether it was made to the end; an apply that is killed leaves halves."""
         return True
@@ -96,8 +101,16 @@ class EngineObject(Resource):
         run: The token of the apply that made it.
     """
 
+    REMOVED_WITH: ClassVar[str]
+    """docker's command that removes one of the kind."""
+
     id: str = field(default="", metadata=IGNORED)
     run: str = field(default="", metadata=IGNORED)
+
+    @property
+    def removal(self) -> str:
+        """By id: another may have the name by then."""
+        return f"{self.REMOVED_WITH} {self.id[:12]}"
 
     @property
     def identity(self) -> str:

@@ -185,7 +185,35 @@ def test_an_engine_that_goes_away_is_said_so() -> None:
 
     assert applied.restored == frozenset()
     assert applied.kept == {DEV}
-    assert applied.leftovers == ("what was done could not be taken back: No engine answers.",)
+    why, *made = applied.leftovers
+    assert why == "what was done could not be taken back: No engine answers"
+    ids = {found.name: found.id[:12] for found in world.engine.containers()}
+    assert (
+        f"sind/dev/node/controller was made by this apply; `docker rm -f {ids['sind-dev-controller']}` removes it"
+        in made
+    )
+    assert "sind/dev/volume/config was made by this apply; `docker volume rm sind-dev-config` removes it" in made
+    everything = [*world.engine.containers(), *world.engine.networks(), *world.engine.volumes()]
+    assert len(made) == len([found for found in everything if found.name not in {"bridge", "host", "none"}])
+
+
+def test_a_rollback_that_takes_too_long_is_given_up_and_says_what_is_left() -> None:
+    world = new_world()
+    world.machine.broken.add("sind-dev-worker-0")
+
+    applied = world.apply(declaration(), settings=Settings(rollback=0))
+
+    assert applied.restored == frozenset()
+    assert applied.kept == {DEV}
+    late, *left = applied.leftovers
+    assert late == "taking back was given up after 0 seconds"
+    worker = world.engine.inspect_container("sind-dev-worker-0")
+    assert worker is not None
+    assert f"sind/dev/node/worker-0 was made by this apply; `docker rm -f {worker.id[:12]}` removes it" in left
+    assert "node.remove sind/dev/node/worker-0 was not done" in left
+    world.machine.broken.clear()
+    assert world.apply(declaration()).outcome.complete
+    assert world.plan(declaration()).changes == ()
 
 
 def test_a_failure_after_removals_began_says_what_is_left() -> None:
