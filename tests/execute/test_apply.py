@@ -1,6 +1,7 @@
 """Applying: what is taken back, what stays, and what is said about it."""
 
 import threading
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -289,8 +290,9 @@ def test_what_a_run_knows_from_the_start() -> None:
     assert worker is not None
     assert known.ids[DEV / "node/worker-0"] == worker.id
     assert known.host_keys[DEV / "node/worker-0"] == worker.labels[labels.HOST_KEY]
-    assert known.subnets[DEV] == "172.19.0.0/16"
-    assert known.dns["sind"] == "172.18.255.254"
+    subnets = {found.name: found.subnet for found in world.engine.networks()}
+    assert known.subnets[DEV] == subnets["sind-dev-net"]
+    assert known.dns["sind"] == str(ip_network(subnets["sind-mesh"])[-2])
     assert known.relay_keys["sind"].startswith("ssh-ed25519 ")
     assert "\n" not in known.relay_keys["sind"]
 

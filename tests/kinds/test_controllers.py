@@ -2,6 +2,7 @@
 
 import struct
 import time
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -58,10 +59,12 @@ def test_a_backup_has_slurmctld_and_waits_for_the_first() -> None:
     assert runs(world, FIRST)
     assert runs(world, BACKUP)
     assert not [call for call in log if call[0] in ("stop_units", "start_units")]
+    net = next(one for one in world.engine.networks() if one.name == "sind-dev-net")
+    first, second = (ip_network(net.subnet)[at] for at in (10, 11))
     text = (world.engine.read(BACKUP, f"{CONFIG}/slurm.conf") or b"").decode()
     assert [line for line in text.splitlines() if line.startswith("SlurmctldHost")] == [
-        "SlurmctldHost=controller(172.19.0.10)",
-        "SlurmctldHost=controller-backup(172.19.0.11)",
+        f"SlurmctldHost=controller({first})",
+        f"SlurmctldHost=controller-backup({second})",
     ]
 
 

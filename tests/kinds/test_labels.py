@@ -1,6 +1,7 @@
 """Labels are a wire contract with sind and with later versions: every key, exactly."""
 
 import json
+from ipaddress import ip_network
 
 from sindplan import __version__
 from sindplan.kinds import labels
@@ -76,7 +77,7 @@ def test_networks_and_the_record() -> None:
     }
     assert own(found["sind-mesh"]) == {
         "sind.realm": "sind",
-        "sind.dns.ip": "172.18.255.254",
+        "sind.dns.ip": str(ip_network(subnets["sind-mesh"])[-2]),
         "com.docker.compose.project": "sind-mesh",
         "com.docker.compose.network": "mesh",
     }
