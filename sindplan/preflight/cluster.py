@@ -11,6 +11,7 @@ from sindplan.model.address import MESH, Address
 from sindplan.model.kind import MAKING, Operation
 from sindplan.preflight.accounts import check_accounts
 from sindplan.preflight.case import Case
+from sindplan.preflight.databases import check_databases
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
@@ -221,6 +222,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _secrets,
     _in_control,
     check_accounts,
+    check_databases,
     check_room,
     _unasked,
     check_departures,
