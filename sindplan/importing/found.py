@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.records import Container
 from sindplan.importing.accounts import accounts_of, with_memberships
 from sindplan.importing.groups import groups_of
+from sindplan.importing.power import with_power
 from sindplan.importing.texts import texts_of
 from sindplan.kinds import labels
 from sindplan.kinds.evidence import ClusterEvidence
@@ -87,6 +88,8 @@ def imported(found: ClusterEvidence, facts: Facts) -> Imported:
         users=users,
         groups=groups,
     )
+    cluster, more = with_power(cluster, found.nodes)
+    notes += more
     if cluster.identity == "client_ids" and cluster.submitter is not None:
         notes.append("Whether controllers know the users (controller_users) cannot be seen; set it if they do.")
     if found.accounting is not None and cluster.db is not None:

@@ -7,6 +7,7 @@ from attrs import evolve, frozen
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.importing.found import STORAGE_SECRET, imported
+from sindplan.importing.power import differing
 from sindplan.importing.toml import state_file
 from sindplan.kinds import labels
 from sindplan.model.address import Address
@@ -58,12 +59,14 @@ def import_clusters(engine: Engine, slurm: SlurmPort, wanted: Collection[Address
         },
     )
     facts = before.facts()
+    applied = {cluster.address: cluster for cluster in lay_out(recorded, facts).clusters}
     clusters: dict[Address, Cluster] = {}
     notes: list[str] = []
     for evidence in before.evidence.clusters:
         address = evidence.address
         if evidence.records:
             cluster, more = _readable(recorded.realms[address.realm].clusters[address.cluster])
+            more += differing(applied[address], evidence.nodes)
         elif evidence.nodes:
             done = imported(evidence, facts)
             cluster, more = done.cluster, [*done.notes]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from sindplan.kinds import labels
+from sindplan.kinds import labels, slurm_node
 from sindplan.kinds.boot_people import homes_text, users_text
 from sindplan.kinds.cluster_record import PEOPLE
 from sindplan.kinds.config import MARKS, File, reader_of
@@ -17,6 +17,7 @@ from sindplan.kinds.node_resource import SECURITY, Node
 from sindplan.kinds.people import NodePeople
 from sindplan.kinds.record import Record
 from sindplan.kinds.service_resource import OWED, STALE, Service
+from sindplan.kinds.slurm_node import SlurmNode
 from sindplan.kinds.volume import Volume
 from sindplan.model import names, network
 from sindplan.model.address import Address
@@ -38,6 +39,7 @@ def as_sind_made_it(wanted: State, seen: State, evidence: Evidence) -> tuple[Sta
         for short, container in cluster.nodes.items():
             if short in cluster.foreign:
                 _node(cluster, short, should, there)
+                _stays_off(cluster, short, should, there)
             elif not container.labels.get(labels.OWNER):
                 _half_made(cluster.address / "node" / short, should, there)
         if cluster.by_name:
@@ -78,6 +80,24 @@ def _node(
             cap_add=goal.cap_add if {*node.cap_add} ^ {*goal.cap_add} == _PINS_TASKS else node.cap_add,
         )
     _people(cluster, short, should, there)
+
+
+def _stays_off(
+    cluster: ClusterEvidence, short: str, should: Mapping[Address, Resource], there: dict[Address, Resource]
+) -> None:
+    """Take a worker that is stopped, and shall be, to be off for Slurm: it is down there, which serves as well as a drain."""
+    address = slurm_node.address_of(cluster.address, short)
+    node, record = there.get(cluster.address / "node" / short), there.get(address)
+    goal = should.get(address)
+    if (
+        isinstance(node, Node)
+        and node.power == "stopped"
+        and isinstance(record, SlurmNode)
+        and record.state == "in service"
+        and isinstance(goal, SlurmNode)
+        and goal.state == "powered off"
+    ):
+        there[address] = goal
 
 
 def _half_made(address: Address, should: dict[Address, Resource], there: dict[Address, Resource]) -> None:

@@ -8,9 +8,9 @@ from sindplan.kinds import labels
 from sindplan.model.address import Address
 from sindplan.model.declaration import SecretReference
 from sindplan.workflow import prepare
-from tests.importing.conftest import PLAIN, declared, sinds, taken
+from tests.importing.conftest import PLAIN, declared, sinds, spec_of, taken
 from tests.sind_cluster import sind_world
-from tests.world import NO_LIMITS
+from tests.world import NO_LIMITS, failures
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -210,6 +210,100 @@ def test_a_successor_s_new_address_is_recorded(tmp_path):
     }
     text = world.engine.read("sind-dns", "/Corefile").decode()
     assert all(f"{address} {name}.dev.sind.sind" in text for name, address in addresses.items())
+
+
+SERVED = """
+version = 1
+name = "lab"
+[realms.sind.clusters.dev]
+image = "sindplan-node:26.05"
+[realms.sind.clusters.dev.controller]
+backup = true
+[realms.sind.clusters.dev.db]
+[realms.sind.clusters.dev.api]
+[realms.sind.clusters.dev.submitter]
+[realms.sind.clusters.dev.workers.cpu]
+count = 3
+[realms.sind.clusters.dev.workers.gpu]
+cpus = 2
+"""
+EVERY = ("controller", "controller-backup", "db", "api", "submitter", "worker-0", "worker-1", "worker-2", "worker-3")
+
+
+@pytest.mark.parametrize(
+    ("stopped", "power", "groups", "single", "back"),
+    [
+        ((), "on", {}, None, ()),
+        (("worker-3",), "on", {"group-2": "off"}, None, ()),
+        (("worker-0", "worker-2", "worker-3"), "on", {"group-2": "off"}, "worker-[0,2]", ()),
+        (("submitter", "api", "controller-backup"), "on", {}, "api,controller-backup,submitter", ()),
+        (("controller", "worker-1"), "on", {}, "worker-1", ("controller",)),
+        (("db", "controller", "submitter"), "on", {}, "submitter", ("controller", "db")),
+        (EVERY[1:], "on", {"group-1": "off", "group-2": "off"}, "api,controller-backup,submitter", ("db",)),
+        (EVERY, "off", {}, None, ()),
+    ],
+)
+def test_what_is_stopped_is_written_down_as_off(tmp_path, stopped, power, groups, single, back):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path, SERVED)
+    for short in stopped:
+        world.engine.stop(f"sind-dev-{short}")
+
+    declaration, written = taken(world, tmp_path)
+
+    cluster = declaration.realms["sind"].clusters["dev"]
+    assert (cluster.power, cluster.powered_off) == (power, single)
+    assert {name: group.power for name, group in cluster.workers.items() if group.power} == groups
+    told = [note.split()[1] for note in written.notes if "an apply starts it" in note]
+    assert told == list(back)
+
+
+def test_a_node_that_never_ran_says_nothing_of_power(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    spec = spec_of(world, "sind-dev-worker-2")
+    for short in ("controller", "worker-0", "worker-1"):
+        world.engine.stop(f"sind-dev-{short}")
+    world.engine.remove_container("sind-dev-worker-2")
+    world.engine.create_container(spec)
+
+    declaration, _ = taken(world, tmp_path)
+
+    assert declaration.realms["sind"].clusters["dev"].power == "off"
+    assert failures(world.apply(declaration)) == []
+    assert world.pending(declaration) == []
+    assert {one.state for one in world.engine.containers() if "-dev-" in one.name} == {"exited"}
+
+
+def test_a_worker_that_was_off_when_it_was_taken_over_comes_back(tmp_path):
+    world = sind_world(seed=1)
+    sinds(world, tmp_path)
+    world.engine.stop("sind-dev-worker-0")
+    declaration, written = taken(world, tmp_path)
+    world.apply(declaration)
+    on = declared(tmp_path, written.text.replace('powered_off = "worker-0"', ""))
+
+    assert failures(world.apply(on)) == []
+
+    assert world.pending(on) == []
+    assert world.engine.inspect_container("sind-dev-worker-0").state == "running"
+
+
+def test_of_a_cluster_of_ours_the_record_says_what_shall_run_and_the_file_what_does_not(tmp_path):
+    world = sind_world(seed=1)
+    before = declared(tmp_path, PLAIN.replace("count = 2", 'count = 2\npower = "off"'))
+    world.apply(before)
+    world.engine.stop("sind-dev-controller")
+    world.engine.stop("sind-dev-worker-2")
+    world.engine.start("sind-dev-worker-0")
+
+    declaration, written = taken(world, tmp_path)
+
+    assert declaration.realms == before.realms
+    assert [note.partition(", which")[0] for note in written.notes] == [
+        "sind/dev: controller, worker-2: stopped though last applied as on",
+        "sind/dev: worker-0: running though last applied as off",
+    ]
 
 
 def test_a_node_that_is_off_keeps_its_line(tmp_path):

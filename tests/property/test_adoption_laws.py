@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sindplan.execute.apply import Settings
 from sindplan.importing.imports import import_clusters
 from sindplan.model import names
-from sindplan.model.address import MESH
+from sindplan.model.address import MESH, Address
 from sindplan.model.declaration import Declaration
-from sindplan.model.layout import NodeLayout, lay_out
+from sindplan.model.layout import Layout, NodeLayout, lay_out
 from sindplan.model.privileges import device
 from sindplan.statefile.structure import structure
 from sindplan.workflow import clusters_of
@@ -50,6 +50,51 @@ def test_taking_over_replaces_nothing_and_then_nothing_differs(
 
     assert {container.name: container.id for container in world.engine.containers()} == before
     assert world.pending(imported) == []
+
+
+@LAW
+@given(declarations().map(as_sind_can), st.data())
+def test_taking_over_starts_and_stops_nothing_but_what_slurm_cannot_be_without(
+    declaration: Declaration, data: st.DataObject
+) -> None:
+    world = sind_world(seed=1)
+    layout = lay_out(declaration, world.observe(declaration).facts())
+    make_all(Sind(world.engine, old=data.draw(st.booleans())), world.slurm, declaration)
+    off, back = _some_stopped(world, layout, data)
+
+    imported = taken(world, declaration)
+
+    plan = world.plan(imported)
+    powered = {str(change.address) for change in plan.changes if change.address.kind == "node"}
+    assert powered == back
+    assert back or {change.address.name for change in plan.changes} == {"record"}, [
+        (str(change.address), change.fields) for change in plan.changes
+    ]
+    assert failures(world.apply(imported)) == []
+    assert world.pending(imported) == []
+    assert {
+        str(address) for address in off if world.engine.inspect_container(_container(address)).state == "running"
+    } == back
+
+
+def _some_stopped(world: World, layout: Layout, data: st.DataObject) -> tuple[list[Address], set[str]]:
+    """Stop some nodes; return them, and those of them that are off with their whole cluster only."""
+    stopped: list[Address] = []
+    back: set[str] = set()
+    for cluster in layout.clusters:
+        nodes = [node.short for node in cluster.nodes]
+        off = data.draw(st.one_of(st.just(nodes), st.lists(st.sampled_from(nodes), unique=True)))
+        for short in off:
+            world.engine.stop(_container(cluster.address / "node" / short))
+        stopped += [cluster.address / "node" / short for short in off]
+        if len(off) < len(nodes):
+            needed = {node.short for node in cluster.nodes if node.managed and node.short in ("controller", "db")}
+            back |= {str(cluster.address / "node" / short) for short in needed.intersection(off)}
+    return stopped, back
+
+
+def _container(node: Address) -> str:
+    return names.container(node.realm, node.cluster, node.name)
 
 
 @LAW

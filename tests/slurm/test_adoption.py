@@ -150,7 +150,7 @@ until (exec 3<>/dev/tcp/127.0.0.1/6819) 2> /dev/null; do sleep 0.1; done
 """
 
 
-def test_one_with_accounting_is_imported_with_its_accounts(tmp_path):
+def test_one_with_accounting_is_imported_with_its_accounts_and_what_is_stopped_stays_so(tmp_path):
     with new_lab(tmp_path) as lab:
         realm = lab.realm()
         more = MORE.replace("CLUSTER", f"realms.{realm}.clusters.dev")
@@ -166,6 +166,8 @@ def test_one_with_accounting_is_imported_with_its_accounts(tmp_path):
         for command in ("add account physics MaxJobs=5", "add user alice account=physics"):
             lab.read(controller, "sacctmgr", "-i", *command.split())
         lab.wait(controller, "sinfo -hN -t idle -o %N | grep -q worker-0")
+        for short in ("submitter", "worker-0"):
+            lab.docker.stop(f"{realm}-dev-{short}")
         before = lab.identity()
         lab.file.unlink()
 
@@ -174,6 +176,7 @@ def test_one_with_accounting_is_imported_with_its_accounts(tmp_path):
         written = tomllib.loads(lab.file.read_text(encoding="utf-8"))["realms"][realm]["clusters"]["dev"]
         assert written["accounts"] == {"physics": {"limits": {"MaxJobs": "5"}}}
         assert written["users"]["alice"]["accounts"] == ["physics"]
+        assert (written["powered_off"], written["workers"]) == ("submitter", {"default": {"count": 1, "power": "off"}})
         assert lab.plan(code=2).counts == (1, 0, 0)
         lab.apply()
         lab.settled()
@@ -182,5 +185,14 @@ def test_one_with_accounting_is_imported_with_its_accounts(tmp_path):
         lab.apply()
         lab.settled()
         assert lab.identity() == before
+        text = lab.file.read_text(encoding="utf-8")
+        on = text.replace('powered_off = "submitter"', "").replace('power = "off"', 'power = "on"')
+        lab.file.write_text(on, encoding="utf-8")
+        lab.apply()
+        lab.settled()
+        assert lab.states(realm) == {"worker-0": "idle"}
+        assert {name: found[0] for name, found in lab.identity().items()} == {
+            name: found[0] for name, found in before.items()
+        }
         lab.destroy()
         assert lab.names() == set()
