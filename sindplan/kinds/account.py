@@ -4,16 +4,15 @@ sindplan has a say in what the declaration says now or said when it was applied 
 are the administrators' own.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
 from sindplan.errors import SindplanError
-from sindplan.kinds import labels
 from sindplan.kinds.controllers import answering
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.last_applied import last_applied
 from sindplan.kinds.node_resource import replaced_before
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
@@ -175,16 +174,6 @@ def recorded(cluster: ClusterEvidence) -> Iterator[tuple[Address, Resource]]:
                 limits=normalised_limits(known),
             ),
         )
-
-
-def last_applied(cluster: ClusterEvidence) -> dict[str, Any]:
-    """Return the last applied declaration of a cluster as plain data; empty when the record does not tell."""
-    text = cluster.records[0].labels.get(labels.DECLARATION, "") if cluster.records else ""
-    try:
-        found = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def tables(found: object) -> dict[str, dict[str, Any]]:

@@ -14,8 +14,8 @@ from sindplan.engine.records import ContainerSpec, Entry
 from sindplan.kinds import labels
 from sindplan.kinds.controllers import writer
 from sindplan.kinds.evidence import Evidence
-from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
+from sindplan.kinds.powering import JOIN
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address

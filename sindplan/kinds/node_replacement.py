@@ -1,30 +1,26 @@
 """Replacing a node: its successor takes over its name, its addresses, its SSH host key and what no volume holds."""
 
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from attrs import evolve, frozen
 
-from sindplan.engine.records import Container, Entry
+from sindplan.engine.records import Container
 from sindplan.errors import NotFound, SindplanError
-from sindplan.kinds.controllers import answering, backup_controls
+from sindplan.kinds.controllers import answering
 from sindplan.kinds.draining import drained
 from sindplan.kinds.host_key import HOST_KEY, HostKey, new_host_key
 from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import build
+from sindplan.kinds.node_keeping import existing, sides
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.node_wanted import MARIADB_FOLDER
+from sindplan.kinds.powering import is_server
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.plan.plan import Action
 from sindplan.slurm.files import STATE
 from sindplan.slurm.port import DRAIN_REASON, OFF_REASON
-
-KEPT = "sindplan-before-{}"
-"""What a copy of the state, or a dump of the database, is called: by the version that comes after it."""
-_STATE_LIMIT = 512 * 1024 * 1024
-"""Bytes of state that a copy is made of; slurmctld's is a few MiB with thousands of jobs."""
 
 
 @frozen
@@ -43,52 +39,16 @@ _MOVES = (
 )
 
 
-def _sides(action: Action) -> tuple[Address, Node, Node]:
-    (change,) = action.changes
-    before, after = change.before, change.after
-    assert isinstance(before, Node)
-    assert isinstance(after, Node)
-    return change.address, before, after
-
-
 def drain(run: Run, action: Action) -> None:
     """Have a worker finish its jobs; those that wait for it may go on waiting."""
-    address, _, after = _sides(action)
+    address, _, after = sides(action)
     drained(run, address.scope, address.name, DRAIN_REASON if after.power == "running" else OFF_REASON)
-
-
-def keep(run: Run, action: Action) -> None:
-    """Stop what writes and keep a copy of what it wrote: the newer Slurm converts it, and the older one reads that no more."""
-    address, before, after = _sides(action)
-    container = _container(run, run.id(address))
-    name = KEPT.format(after.slurm_version or "unknown")
-    if address.name == names.DB:
-        _need_running(container, "slurm_acct_db cannot be dumped")
-        # A hand may have stopped it.
-        run.slurm.start_units(container.id, ["mariadb.service"], run.wait)
-        run.slurm.stop_units(container.id, ["slurmdbd.service"])
-        folder = next((mount.target for mount in before.mounts if mount.source.endswith("-db")), MARIADB_FOLDER)
-        run.slurm.dump_database(container.id, f"{folder}/{name}.sql")
-        return
-    if backup_controls(run, address.scope):
-        # It would take over, and meet a state that it cannot read when its turn comes.
-        run.slurm.stop_units(run.id(address.scope / "node" / names.BACKUP), ["slurmctld.service"])
-    if container.state == "running":
-        run.slurm.stop_units(container.id, ["slurmctld.service"])
-    run.engine.put_files(container.id, list(_copies(run.engine.get_files(container.id, STATE, _STATE_LIMIT), name)))
-
-
-def _copies(state: Mapping[str, Entry], name: str) -> Iterator[Entry]:
-    earlier = f"{STATE}/{KEPT.format('')}"
-    for path, entry in state.items():
-        if not path.startswith(earlier):
-            yield evolve(entry, path=f"{STATE}/{name}{path.removeprefix(STATE)}")
 
 
 def make(run: Run, action: Action) -> None:
     """Set the old container aside, which runs on, and make its successor beside it."""
-    address, before, after = _sides(action)
-    old = _container(run, run.id(address))
+    address, before, after = sides(action)
+    old = existing(run, run.id(address))
     for left in (before.half, before.aside):
         # Of an earlier replacement that was killed: names are never stacked.
         if left:
@@ -111,7 +71,7 @@ def _host_key(run: Run, old: Container) -> HostKey:
 
 def swap(run: Run, action: Action) -> None:
     """Stop the old container, move over what no volume holds, and start its successor in its place."""
-    address, before, after = _sides(action)
+    address, before, after = sides(action)
     old, new = run.known.aside[address], run.known.successors[address]
     run.engine.stop(old)
     held = {mount.target for mount in before.mounts}
@@ -119,17 +79,27 @@ def swap(run: Run, action: Action) -> None:
         if move.short == address.name and move.path not in held and run.engine.has_file(old, move.path):
             run.engine.copy_files(old, new, move.path)
     run.known.ids[address] = new
+    if _serves_on(run, address, after):
+        # Powered off it is when nobody needs it any more, as it would be without a successor.
+        bring_up(run, address, evolve(after, power="running"))
+        return
     bring_up(run, address, after)
     if after.power == "stopped":
         run.engine.stop(new)
 
 
+def _serves_on(run: Run, address: Address, after: Node) -> bool:
+    """Say whether a node that goes off is needed until then: Slurm is asked for the jobs of the workers that go with it."""
+    return after.power == "stopped" and is_server(after) and address.scope in run.going_off
+
+
 def prove(run: Run, action: Action) -> None:
     """Wait until Slurm uses a successor: a worker is back in service, a controller answers."""
-    address, _, after = _sides(action)
+    address, _, after = sides(action)
     manner = after.manner(after)
     controls = "slurmctld.service" in after.units
-    if after.power != "running" or (manner != "worker" and not controls):
+    serves = after.power == "running" or _serves_on(run, address, after)
+    if not serves or (manner != "worker" and not controls):
         return
     controller = answering(run, address.scope)
     if controller is None:
@@ -147,14 +117,14 @@ def prove(run: Run, action: Action) -> None:
 
 def discard(run: Run, action: Action) -> None:
     """Remove the container whose successor has proved itself."""
-    address, before, _ = _sides(action)
+    address, before, _ = sides(action)
     with suppress(NotFound):
         run.engine.remove_container(run.known.aside.get(address, before.aside))
 
 
 def rename(run: Run, action: Action) -> None:
     """Give a node its name back; a successor that was never started makes way for it."""
-    address, before, after = _sides(action)
+    address, before, after = sides(action)
     if before.half:
         with suppress(NotFound):
             run.engine.remove_container(before.half)
@@ -163,7 +133,7 @@ def rename(run: Run, action: Action) -> None:
 
 def restore(run: Run, action: Action) -> None:
     """Put the container back that was set aside, in the power that it had."""
-    address, before, after = _sides(action)
+    address, before, after = sides(action)
     with suppress(NotFound):
         run.engine.remove_container(before.successor)
     run.engine.rename(after.id, after.name)
@@ -175,24 +145,8 @@ def restore(run: Run, action: Action) -> None:
         run.engine.pause(after.id)
 
 
-def _container(run: Run, container: str) -> Container:
-    found = run.engine.inspect_container(container)
-    if found is None:
-        raise SindplanError("A node went away while it was replaced.", "Plan again and look at what is there.")
-    return found
-
-
-def _need_running(container: Container, what: str) -> None:
-    if container.state != "running":
-        raise SindplanError(
-            f"{container.name} does not run, so {what} before a newer Slurm changes it.",
-            "Apply the declaration with the present image first, which starts it; then change the image.",
-        )
-
-
 PERFORM = {
     "node.drain": drain,
-    "node.keep": keep,
     "node.succeed": make,
     "node.swap": swap,
     "node.upgrade": swap,

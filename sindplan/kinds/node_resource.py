@@ -38,6 +38,7 @@ class Node(EngineObject):
             while it was made.
         aside: Id of the container whose place it took, while that is there; empty otherwise.
         half: Id of a container that was to take its place and was never started.
+        idle: Whether no job can be on it, though it may run: its cluster was off when it was applied last, and still is.
         successor: Id of the container that took its place; only where a replacement is taken back.
         demanded: Why it is replaced though nothing of it differs; empty without such a demand.
         short: Its short name.
@@ -72,6 +73,7 @@ class Node(EngineObject):
     power: Power = field(metadata=IN_PLACE)
     aside: str = field(default="", metadata=IN_PLACE)
     half: str = field(default="", metadata=IGNORED)
+    idle: bool = field(default=False, metadata=IGNORED)
     tmp_size: str = field(metadata=REPLACE)
     mounts: tuple[Mount, ...] = field(metadata=REPLACE)
     security_opt: tuple[str, ...] = field(metadata=REPLACE)
@@ -144,8 +146,9 @@ class Node(EngineObject):
         if not (labels.is_managed(self.labels) and labels.is_managed(before.labels)):
             return "plain"
         if names.worker_index(self.short) is not None:
-            # Of one that does not run, jobs need not be waited for, nor could they.
-            return "worker" if before.power != "stopped" else "plain"
+            # Of one that does not run, jobs need not be waited for, nor could they; nor where nobody shall be there to ask.
+            empty = before.power == "stopped" or (before.idle and self.power == "stopped")
+            return "plain" if empty else "worker"
         keeps = self.short in (names.DB, names.CONTROLLER)
         return "upgrade" if keeps and is_upgrade(before.slurm_version, self.slurm_version) else "plain"
 

@@ -14,6 +14,10 @@ from sindplan.kinds import (
     mesh_network,
     network,
     node,
+    node_joining,
+    node_keeping,
+    node_networks,
+    node_power,
     node_replacement,
     people,
     record,
@@ -51,8 +55,9 @@ MODULES: tuple[ModuleType, ...] = (
 )
 
 KINDS: Mapping[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
+_OF_NODES: tuple[ModuleType, ...] = (node_joining, node_keeping, node_networks, node_power, node_replacement)
 PERFORM: Mapping[str, Perform] = {
-    step: perform for module in (*MODULES, node_replacement) for step, perform in module.PERFORM.items()
+    step: perform for module in (*MODULES, *_OF_NODES) for step, perform in module.PERFORM.items()
 }
 
 

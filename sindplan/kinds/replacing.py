@@ -8,7 +8,9 @@ Every step can be taken back until then; where a newer Slurm starts on what an o
 from collections.abc import Mapping
 
 from sindplan.kinds.mesh_replacing import is_up
-from sindplan.model.kind import After, Phase, Step, Where
+from sindplan.kinds.node_resource import Node
+from sindplan.kinds.powering import STOP_SERVER, is_server
+from sindplan.model.kind import After, Depending, Phase, Step, Steps, Where
 
 _BEFORE = (
     # Of its lane and of what must be newer, the planner lets the first step of a replacement wait for the last.
@@ -42,10 +44,20 @@ _UPGRADE = Step("node.upgrade", "changing over to a newer Slurm, from which ther
 _PROVE = Step("node.prove", "waiting until Slurm uses it")
 _DISCARD = Step("node.discard", "removing the old container")
 
-REPLACE: Mapping[str, tuple[Step, ...]] = {
-    "plain": (_MAKE, _SWAP, _PROVE, _DISCARD),
-    "worker": (_DRAIN, _MAKE, _SWAP, _PROVE, _DISCARD),
-    "upgrade": (_KEEP, _MAKE, _UPGRADE, _PROVE, _DISCARD),
+
+def _replacing(*steps: Step) -> Depending:
+    """Return the steps of a manner; a server that shall be off serves the others until they are."""
+
+    def choose(_: Node, after: Node) -> Steps:
+        return (*steps, STOP_SERVER) if after.power == "stopped" and is_server(after) else steps
+
+    return Depending(choose, (*steps, STOP_SERVER))
+
+
+REPLACE: Mapping[str, Depending] = {
+    "plain": _replacing(_MAKE, _SWAP, _PROVE, _DISCARD),
+    "worker": _replacing(_DRAIN, _MAKE, _SWAP, _PROVE, _DISCARD),
+    "upgrade": _replacing(_KEEP, _MAKE, _UPGRADE, _PROVE, _DISCARD),
 }
 """Steps by the manner in which a node is replaced (`Node.manner`)."""
 

@@ -8,8 +8,8 @@ from sindplan.kinds import config, restarting
 from sindplan.kinds.controllers import with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
+from sindplan.kinds.powering import JOIN
 from sindplan.kinds.run import Run
 from sindplan.kinds.service_resource import OWED, STALE, Service
 from sindplan.model import names

@@ -11,8 +11,8 @@ from attrs import field, frozen
 from sindplan.kinds.controllers import writer
 from sindplan.kinds.draining import drained, lift
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
-from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_resource import replaced_before
+from sindplan.kinds.powering import JOIN
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address

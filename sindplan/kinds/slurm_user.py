@@ -13,13 +13,13 @@ from sindplan.kinds.account import (
     controller_for,
     database_of,
     inside_node,
-    last_applied,
     nodes_of_accounting,
     servers,
     tables,
 )
 from sindplan.kinds.account import address_of as address_of_account
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.last_applied import last_applied
 from sindplan.kinds.run import Run
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where

@@ -25,6 +25,9 @@ _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # Python reads no number of thousands of digits; no network has addresses for more workers than this.
 _WORKER = re.compile(r"worker-(0|[1-9][0-9]{0,8})")
 
+ASIDE = "-replaced"
+"""Ends the name of a container whose successor takes its place and its name."""
+
 RESERVED_CLUSTER_NAMES = {"ssh": "its config volume would be the realm's -ssh-config"}
 
 
@@ -68,7 +71,7 @@ def container(realm: str, cluster: str, short: str) -> str:
 
 def aside(container: str) -> str:
     """Return the name that a container has while its successor takes its place and its name."""
-    return f"{container}-replaced"
+    return f"{container}{ASIDE}"
 
 
 def network(realm: str, cluster: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from sindplan.engine.records import ContainerSummary
 from sindplan.kinds import labels
@@ -63,7 +63,7 @@ def places(cluster: Address, containers: Iterable[ContainerSummary]) -> Places:
         else:
             others.append(container)
     # What sindplan itself set aside goes before what somebody renamed.
-    others.sort(key=lambda container: (not _is_aside(cluster, container), container.name, container.id))
+    others.sort(key=lambda container: (not _set_aside(cluster, container), container.name, container.id))
     for container in others:
         _place_other(cluster, container, found)
     found.strays.sort()
@@ -78,13 +78,13 @@ def _by_name(cluster: Address, container: ContainerSummary) -> str:
 
 
 def _place_other(cluster: Address, container: ContainerSummary, found: Places) -> None:
-    short = _by_labels(cluster, container)
+    short = _set_aside(cluster, container) or _by_labels(cluster, container)
     successor = found.nodes.get(short)
     if not short:
         found.strays.append(container.name)
     elif successor is None:
         found.nodes[short] = container
-    elif not _is_aside(cluster, container) or short in found.aside or short in found.halves:
+    elif not _set_aside(cluster, container) or short in found.aside or short in found.halves:
         found.strays.append(container.name)
     elif successor.state == "created":
         # It may lack what its first boot needs: the one before is the node still.
@@ -93,10 +93,13 @@ def _place_other(cluster: Address, container: ContainerSummary, found: Places) -
         found.aside[short] = container
 
 
-def _is_aside(cluster: Address, container: ContainerSummary) -> bool:
-    short = _by_labels(cluster, container)
-    realm, name = cluster.parts
-    return bool(short) and container.name == names.aside(names.container(realm, name, short))
+def _set_aside(cluster: Address, container: ContainerSummary) -> str:
+    """Return the place of a container that sindplan set aside, by its name and role; empty for another.
+
+    One that another tool made has no label of sindplan's, and one that stopped may have lost its network.
+    """
+    stem = container.name.removesuffix(names.ASIDE)
+    return _by_name(cluster, evolve(container, name=stem)) if stem != container.name else ""
 
 
 _DIGITS = 9

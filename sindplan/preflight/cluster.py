@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from sindplan.kinds.last_applied import stayed_off
 from sindplan.kinds.mesh_network import MeshNetwork
 from sindplan.kinds.network import Network
 from sindplan.kinds.node_resource import Node
@@ -17,7 +18,7 @@ from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
 from sindplan.preflight.jobs import check_departures, check_jobs
 from sindplan.preflight.leftovers import check_leftovers
-from sindplan.preflight.power import check_power, stayed_off, stopping
+from sindplan.preflight.power import check_power, stopping
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
 from sindplan.preflight.slurm_text import check_slurm_text

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from sindplan.kinds import labels
-from sindplan.kinds.account import last_applied
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
+from sindplan.kinds.last_applied import last_applied
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.observation import Observation

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from sindplan.kinds import account, slurm_user
 from sindplan.kinds.evidence import ClusterEvidence
+from sindplan.kinds.last_applied import last_applied
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.people import NodePeople
 from sindplan.model import names
@@ -42,7 +43,7 @@ def _named_are_there(cluster: ClusterLayout) -> Iterator[Finding]:
 def _accounts(case: Case, cluster: ClusterLayout, evidence: ClusterEvidence) -> Iterator[Finding]:
     """Yield accounts that would change in a database that is off, or that goes off before it is their turn."""
     off = _is_off(evidence, names.DB)
-    if off and account.last_applied(evidence).get("power") == "off":
+    if off and last_applied(evidence).get("power") == "off":
         wanted = _of_cluster(cluster, dict((*account.wanted(case.layout), *slurm_user.wanted(case.layout))))
         recorded = dict((*account.recorded(evidence), *slurm_user.recorded(evidence)))
         differing = sorted(
@@ -99,19 +100,6 @@ def _people(case: Case, cluster: ClusterLayout, evidence: ClusterEvidence) -> It
 def _is_off(evidence: ClusterEvidence, short: str) -> bool:
     container = evidence.nodes.get(short)
     return container is not None and container.state in ("exited", "dead")
-
-
-def stayed_off(cluster: ClusterEvidence) -> bool:
-    """Say whether a cluster was off when it was applied last, and no controller runs.
-
-    What a hand has started of it since has no jobs: its processes had ended, and no slurmctld has begun others.
-    """
-    alive = [
-        short
-        for short, node in cluster.nodes.items()
-        if names.role_of(short) == "controller" and node.state in ("running", "paused")
-    ]
-    return not alive and account.last_applied(cluster).get("power") == "off"
 
 
 def _of_cluster(cluster: ClusterLayout, state: Mapping[Address, Resource]) -> dict[Address, Resource]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from sindplan.kinds import labels
-from sindplan.kinds.node_replacement import KEPT
+from sindplan.kinds.node_keeping import KEPT
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.registry import KINDS
 from sindplan.model import names

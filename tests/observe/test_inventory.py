@@ -77,6 +77,8 @@ def test_equal_names_are_told_apart_by_their_labels() -> None:
         ("sind-dev-worker-", {}),
         ("sind-dev-gpu-0", {}),
         ("sind-dev-worker-0-old", {}),
+        ("sind-dev-worker-01-replaced", {}),
+        ("sind-dev-worker-0-replaced", {labels.ROLE: "controller"}),
         ("sind-dev-2-worker-0", {}),
         ("sind-dev-controller", {labels.ROLE: "worker"}),
         ("sind-dev-worker-0", {labels.ROLE: "controller"}),

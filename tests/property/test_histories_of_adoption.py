@@ -15,7 +15,7 @@ from tests.sind_cluster import Sind, make_all
 
 
 @cache
-def _begun(old: bool) -> History:
+def _begun(*, old: bool) -> History:
     world = world_with_neighbours(1, pmix=True)
     tables = {"dev": {**small()["dev"], "db": {}, "submitter": {}, "users": {"alice": {}}}}
     make_all(Sind(world.engine, old=old), world.slurm, declared_by(tables))
@@ -27,9 +27,18 @@ def _begun(old: bool) -> History:
     return history
 
 
+def begun(*, old: bool) -> History:
+    """Return the history of a cluster that was imported, and not applied yet.
+
+    Args:
+        old: Whether an older sind made it.
+    """
+    return copy.deepcopy(_begun(old=old))
+
+
 def start(data: st.DataObject) -> History:
     """Return the history of a cluster that is about to be taken over, or has just been."""
-    history = copy.deepcopy(_begun(data.draw(st.booleans())))
+    history = begun(old=data.draw(st.booleans()))
     if data.draw(st.booleans()):
         history.apply()
     return history
