@@ -39,9 +39,15 @@ def serving(path: Path, respond: Respond) -> Iterator[str]:
     done = threading.Event()
 
     def handle(link: socket.socket) -> None:
-        with link, contextlib.suppress(OSError):
-            while request := link.recv(65536):
-                said = respond(request.split(b"\r\n", 1)[0].decode())
+        with link, link.makefile("rb") as stream, contextlib.suppress(OSError):
+            while request := stream.readline():
+                # Head and body come in two pieces: an answer to each would be one too many.
+                length = 0
+                while (line := stream.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.partition(b":")[2])
+                stream.read(length)
+                said = respond(request.decode().strip())
                 if said is None:
                     return
                 if not said:
