@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from attrs import Factory, define, field, frozen
 
 from tests.door import Door
-from tests.wire import Gone, Head, Peer, pass_answer
+from tests.wire import Gone, Head, Peer, pass_answer, pass_request
 
 Fault = Literal[
     "refuse", "hang", "drop",
@@ -150,9 +150,7 @@ class FaultProxy:
             self._note(number, what, self.status if fault == "refuse" else 0, fault)
             self._unseen(fault, client, request)
         else:
-            engine.send(request.raw)
-            for part in client.body(request):
-                engine.send(part)
+            pass_request(client, engine, request)
             if fault == "kill-under-way":
                 self._note(number, what, 0, fault)
                 _kill(client)

@@ -1,5 +1,6 @@
 """HTTP/1.1 as bytes between two sockets: heads are read, bodies are passed on as they come, in the form that they have."""
 
+import contextlib
 import select
 import socket
 from collections.abc import Iterator
@@ -180,6 +181,17 @@ def poll(*wanted: tuple[socket.socket, int]) -> dict[socket.socket, int]:
         by_number[sock.fileno()] = sock
         poller.register(sock, events)
     return {by_number[number]: events for number, events in poller.poll()}
+
+
+def pass_request(client: Peer, engine: Peer, request: Head) -> None:
+    """Pass a request on. What the engine does not want any more, since it has answered already, is read all the same."""
+    engine.send(request.raw)
+    parts = client.body(request)
+    with contextlib.suppress(Gone):
+        for part in parts:
+            engine.send(part)
+    for _ in parts:
+        pass
 
 
 def pass_answer(client: Peer, engine: Peer, method: str, answer: Head) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sindplan.engine.docker_sdk import connect
 from sindplan.engine.records import Entry
-from sindplan.errors import EngineError, EngineRefused, EngineTimeout
+from sindplan.errors import EngineError, EngineRefused, EngineTimeout, NotFound
 from tests.contract.stage import Stage, real
 from tests.fault_proxy import FAULTS, READS, READS_AND_COMMANDS, Fault, fault_proxy
 
@@ -66,6 +66,11 @@ def test_commands_archives_and_output_pass(address, direct):
         assert stage.engine.get_files(two, "/srv/large")["/srv/large"].content == large.content
         assert stage.engine.has_file(two, "/srv/large")
         assert not stage.engine.has_file(two, "/srv/small")
+        # Refused before all of it is sent.
+        with pytest.raises(NotFound):
+            stage.engine.put_files(stage.name("none"), [large])
+        with pytest.raises(NotFound):
+            stage.engine.copy_files(one, stage.name("none"), "/etc")
         stage.engine.close()
 
         assert proxy.struck == ()
