@@ -8,6 +8,7 @@ DRIFTED = 2
 
 
 @click.command()
+@options.engine
 @options.against
 @click.option("--realm", "realms", multiple=True, metavar="REALM", help="Look at this realm only; repeatable.")
 def command(realms: tuple[str, ...]) -> int:

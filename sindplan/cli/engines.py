@@ -1,4 +1,4 @@
-"""Which engine a command talks to: Docker's, or the one that a snapshot was taken of."""
+"""Which engine a command talks to: Docker's, the one that a snapshot was taken of, or a simulated one."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+DOCKER = "docker"
+_SIMULATED = "sim:"
 _KEY = "sindplan.engines"
 """Where click's context keeps what was chosen: commands need not hand it around."""
 
@@ -29,6 +31,23 @@ def _remembered(name: str) -> Callable[[click.Context, click.Parameter, Any], No
     return remember
 
 
+def _engine(ctx: click.Context, param: click.Parameter, value: str) -> None:
+    if (value != DOCKER and not value.removeprefix(_SIMULATED)) or not value.startswith((DOCKER, _SIMULATED)):
+        raise click.BadParameter(f"{value!r} is neither docker nor sim:FILE.", ctx, param)
+    if value.startswith(DOCKER) and value != DOCKER:
+        raise click.BadParameter("Which Docker Engine it is, DOCKER_HOST or the docker context says.", ctx, param)
+    _remembered("engine")(ctx, param, value)
+
+
+engine_option = click.option(
+    "--engine",
+    metavar="docker|sim:FILE",
+    default=DOCKER,
+    show_default=True,
+    expose_value=False,
+    callback=_engine,
+    help="Docker's engine, or a simulated one that is kept in FILE (a snapshot, or a new file): to learn and to rehearse.",
+)
 against_option = click.option(
     "--against",
     metavar="SNAPSHOT",
@@ -62,6 +81,8 @@ def surroundings() -> "Surroundings":
 def _chosen() -> dict[str, Any]:
     context = click.get_current_context(silent=True)
     found: dict[str, Any] = {} if context is None else context.meta.setdefault(_KEY, {})
+    if found.get("against") is not None and found.get("engine", DOCKER) != DOCKER:
+        raise click.UsageError("--against and --engine name two engines: leave one out.")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sindplan.cli.engines import against_option, connect
+from sindplan.cli.engines import against_option, connect, engine_option
 from sindplan.cli.engines import surroundings as chosen_surroundings
 from sindplan.engine.port import Engine
 from sindplan.model.address import Address
@@ -130,6 +130,7 @@ def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address,
     return storage_passwords(declaration, clusters_of(declaration), places, fault_of_password).found
 
 
+engine = engine_option
 against = against_option
 
 

@@ -33,6 +33,7 @@ CHANGES = 2
     help="What is printed. JSON has the shape of terraform's.",
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
+@options.engine
 @options.against
 @options.allowances
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")

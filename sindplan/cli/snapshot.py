@@ -20,6 +20,7 @@ _LONGEST = 4096
     required=True,
     help="Where to write it; over nothing but another snapshot.",
 )
+@options.engine
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
 def command(out: Path, no_probe: bool) -> int:
     """Write down what plans read of the engine, to plan where it cannot be reached. Holds no secret, changes nothing."""

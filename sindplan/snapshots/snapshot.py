@@ -11,6 +11,7 @@ from sindplan.observe.machine import Machine
 from sindplan.observe.surroundings import Surroundings
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.port import SlurmView
+from sindplan.slurm.simulated_memory import SlurmMemory
 
 FORMAT: Literal[1] = 1
 """Raised when a reader of the old one would understand it wrongly."""
@@ -72,50 +73,6 @@ class ContainerSeen:
 
 
 @frozen(kw_only=True)
-class JobMemory:
-    """A job of a simulated Slurm."""
-
-    node: str
-    endless: bool = False
-    waiting: bool = False
-    partition: str = "all"
-    interactive: bool = False
-
-
-@frozen(kw_only=True)
-class ControllerMemory:
-    """What a simulated slurmctld knows: addresses and drain reasons of nodes, those set down, the version of its state."""
-
-    addresses: Mapping[str, str] = field(factory=dict)
-    reasons: Mapping[str, str] = field(factory=dict)
-    down: tuple[str, ...] = ()
-    wrote: str = ""
-
-
-@frozen(kw_only=True)
-class DatabaseMemory:
-    """What a simulated slurmdbd has on a volume.
-
-    Attributes:
-        records: What is left of accounts that were deleted.
-    """
-
-    volume: str
-    created: str
-    view: AccountingView
-    qos: tuple[str, ...] = ()
-    records: Mapping[str, Mapping[str, str]] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class NodeMemory:
-    """What runs in a simulated node: active units, and what their daemons read only at their start."""
-
-    units: tuple[str, ...] = ()
-    once: Mapping[str, Mapping[str, str]] = field(factory=dict)
-
-
-@frozen(kw_only=True)
 class Simulated:
     """What a simulated engine and its Slurm know beyond what is asked of them.
 
@@ -127,10 +84,7 @@ class Simulated:
     count: int = 0
     volumes: Mapping[str, tuple[FileSeen, ...]] = field(factory=dict)
     layers: Mapping[str, tuple[FileSeen, ...]] = field(factory=dict)
-    jobs: Mapping[str, JobMemory] = field(factory=dict)
-    controllers: Mapping[str, ControllerMemory] = field(factory=dict)
-    databases: tuple[DatabaseMemory, ...] = ()
-    nodes: Mapping[str, NodeMemory] = field(factory=dict)
+    slurm: SlurmMemory = field(factory=SlurmMemory)
 
 
 @frozen(kw_only=True)

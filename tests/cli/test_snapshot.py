@@ -149,3 +149,9 @@ def test_its_age(ago: timedelta, words: str) -> None:
     now = datetime(2026, 1, 9, tzinfo=UTC)
 
     assert _age(now - ago, now) == words
+
+
+def test_two_engines_cannot_be_named(snapshot: Path, call: Call) -> None:
+    assert call("plan", "--against", "there.json", "--engine", "sim:other.json").status == 64
+    for name in ("podman", "sim:", "docker:x", "sim"):
+        assert call("plan", "--engine", name).status == 64
