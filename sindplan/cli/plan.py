@@ -10,7 +10,7 @@ import click
 from sindplan.cli import options, output
 from sindplan.cli.plan_file import check_free, write_plan
 from sindplan.model.address import Address
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 CHANGES = 2
 
@@ -50,6 +50,7 @@ def command(
     from sindplan.cli.execution import show
     from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import pull_notice
+    from sindplan.render.document import json_text
     from sindplan.saved import Options, check_savable, describe, digest_of
     from sindplan.workflow import prepare
 
@@ -72,7 +73,7 @@ def command(
     made_with = Options(replace=demanded, allowed=allowed)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if form == "json":
-        click.echo(json.dumps(describe(prepared, declaration, made_with, now), indent=2, ensure_ascii=False))
+        output.document(json_text(describe(prepared, declaration, made_with, now)))
         output.findings(prepared.findings)
     else:
         show(prepared)

@@ -4,6 +4,7 @@ What terraform has no place for stands in an object `sindplan`. `resource_change
 `resource_drift` holds, the other way round, what a hand has done since the last apply.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -77,6 +78,12 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
             **context.extra,
         },
     }
+
+
+def json_text(value: object) -> str:
+    """Return JSON on lines, in ASCII and without a control character, so that any terminal and any pipe can take it."""
+    # json spells out all but DEL, which stands within strings only.
+    return json.dumps(value, indent=2).replace("\x7f", "\\u007f") + "\n"
 
 
 def digest(plan: Plan, images: Mapping[str, str]) -> str:
