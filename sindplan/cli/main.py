@@ -26,6 +26,8 @@ _COMMANDS = {
     "init": "init",
     "validate": "validate",
     "plan": "plan",
+    "show": "show",
+    "graph": "graph",
     "apply": "apply",
     "destroy": "destroy",
     "drift": "drift",

@@ -13,6 +13,7 @@ from attrs import frozen
 from sindplan.model.kind import MAKING, Operation
 from sindplan.model.resource import Cost, FieldChange
 from sindplan.plan.plan import Action, Change, Plan
+from sindplan.render.body import body
 from sindplan.render.values import Values, hashed, values
 
 FORMAT_VERSION = "1.2"
@@ -138,6 +139,7 @@ def resource_change(change: Change, images: Mapping[str, str]) -> dict[str, Any]
             "scope": str(change.resource.scope or change.address.scope),
             "reason": change.reason,
             "fields": [field.name for field in change.fields],
+            "text": list(body(change)),
             "digest": change_digest(change, images),
             "id": change.before.identity if change.before is not None else "",
         },

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import frozen
 
 from sindplan.model.address import Address
 from sindplan.model.kind import Operation, Phase
 from sindplan.plan.plan import Action, Change, Plan
 from sindplan.render.body import body
+from sindplan.render.escape import one_line
 from sindplan.render.node_sets import NUMBERED
 
 DESTRUCTIVE = (Operation.DELETE, Operation.REPLACE)
@@ -52,7 +53,7 @@ class Task:
     final: bool = False
 
 
-@frozen(kw_only=True)
+@frozen
 class Remark:
     """What a check has found."""
 
@@ -64,7 +65,7 @@ class Remark:
 
 @frozen(kw_only=True)
 class Review:
-    """Everything that a reader of a plan is told.
+    """Everything that a reader of a plan is told. No text in it holds a control character, and only remarks a line end.
 
     Attributes:
         name: Of the declaration; empty when it is not known.
@@ -95,7 +96,7 @@ class Review:
 class Block:
     """Entries that read alike, by address; the body is the first one's."""
 
-    entries: tuple[Entry, ...] = field()
+    entries: tuple[Entry, ...]
 
     @property
     def first(self) -> Entry:
@@ -114,7 +115,7 @@ def entry(change: Change) -> Entry:
         address=flat(str(change.address)),
         operation=change.operation,
         kind=change.resource.KIND,
-        reason=change.reason,
+        reason=one_line(change.reason),
         body=body(change),
     )
 
@@ -122,12 +123,12 @@ def entry(change: Change) -> Entry:
 def task(action: Action) -> Task:
     """Return an action without what it works with."""
     return Task(
-        id=action.id,
+        id=one_line(action.id),
         step=action.step,
         says=action.says,
         phase=action.phase,
-        scope=str(action.scope),
-        needs=action.needs,
+        scope=one_line(str(action.scope)),
+        needs=tuple(map(one_line, action.needs)),
         addresses=tuple(flat(str(change.address)) for change in action.changes),
         final=action.final,
     )
@@ -140,7 +141,7 @@ def review(plan: Plan) -> Review:
 
 def flat(text: str) -> Address:
     """Return an address as whoever reads its text sees it: names of records and known hosts may be anything."""
-    return Address(tuple(text.split("/")))
+    return Address(tuple(one_line(text).split("/")))
 
 
 def blocks(entries: Sequence[Entry]) -> list[Block]:

@@ -3,11 +3,10 @@
 Removals and replacements come first. Equal changes of several workers are one block, their names folded as a node set.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sindplan.model.kind import Operation
 from sindplan.plan.plan import Plan
-from sindplan.render.escape import one_line
 from sindplan.render.node_sets import fold
 from sindplan.render.review import ORDER, Block, Review, blocks, review
 
@@ -65,10 +64,9 @@ def tally(counts: Mapping[Operation, int]) -> str:
     return f"{added} to add, {counts[Operation.UPDATE]} to change, {destroyed} to destroy"
 
 
-def heading_lines(block: Block) -> Iterator[str]:
-    """Yield the addresses of a block, folded, and what happens to them."""
-    # Names of records and known hosts come out of files that others write, too.
-    *others, last = map(one_line, fold(block.names))
+def heading_lines(block: Block, shorten: Callable[[str], str] = str) -> Iterator[str]:
+    """Yield the addresses of a block, folded and each shortened if so wanted, and what happens to them."""
+    *others, last = fold(map(shorten, block.names))
     yield from others
     count = f" ({len(block.entries)} resources)" if len(block.entries) > 1 else ""
     yield f"{last} {VERDICTS[block.first.operation]}{count}"
@@ -77,6 +75,6 @@ def heading_lines(block: Block) -> Iterator[str]:
 def _block(block: Block) -> Iterator[str]:
     first = block.first
     yield from (f"  # {line}" for line in heading_lines(block))
-    yield f"  # ({one_line(first.reason)})"
-    yield f"{SYMBOLS[first.operation]:>3} {one_line(first.kind)}"
+    yield f"  # ({first.reason})"
+    yield f"{SYMBOLS[first.operation]:>3} {first.kind}"
     yield from (f"      {line}" for line in first.body)
