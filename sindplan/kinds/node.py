@@ -20,6 +20,7 @@ from sindplan.kinds.node_boot import bring_up
 from sindplan.kinds.node_creation import create
 from sindplan.kinds.node_resource import POWER, Node
 from sindplan.kinds.node_wanted import wanted
+from sindplan.kinds.registering import registering
 from sindplan.kinds.replacing import FORGET, RENAME, REPLACE, RESTORE
 from sindplan.kinds.run import Run
 from sindplan.kinds.units_said import units_said
@@ -256,7 +257,8 @@ def _thaw(run: Run, address: Address, node: Node) -> None:
     if "slurmctld.service" not in node.units:
         return
     # Its files may have been written while it was frozen.
-    run.slurm.reconfigure(container)
+    with registering(run, address.scope, container):
+        run.slurm.reconfigure(container)
     config.settle(run, container)
 
 

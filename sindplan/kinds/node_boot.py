@@ -3,6 +3,7 @@
 from sindplan.kinds import config
 from sindplan.kinds.controllers import with_failback
 from sindplan.kinds.node_resource import Node
+from sindplan.kinds.registering import registering, take_id
 from sindplan.kinds.run import Run
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -29,9 +30,13 @@ def bring_up(run: Run, address: Address, node: Node, *, is_new: bool = False) ->
             run.slurm.start_units(container, slurms, run.wait, restart=True)
 
     if address.name == names.CONTROLLER:
-        with_failback(run, address.scope, boot)
+        with registering(run, address.scope, container):
+            with_failback(run, address.scope, boot)
     else:
         boot()
+    if address.name == names.DB:
+        # Whatever was on its volume.
+        take_id(run, address.scope)
     settle(run, address, node)
 
 

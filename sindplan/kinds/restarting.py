@@ -3,6 +3,7 @@
 from sindplan.engine.records import Entry
 from sindplan.kinds import config, labels
 from sindplan.kinds.controllers import answering, with_failback, writer
+from sindplan.kinds.registering import registering
 from sindplan.kinds.run import Perform, Run
 from sindplan.kinds.service_resource import OWED, STALE, Service
 from sindplan.model import names
@@ -23,7 +24,8 @@ def restart(run: Run, action: Action) -> None:
         run.slurm.start_units(node, [service.unit], run.wait, restart=True)
 
     if (service.node.name, service.unit) == (names.CONTROLLER, "slurmctld.service"):
-        with_failback(run, change.address.scope, again)
+        with registering(run, change.address.scope, node):
+            with_failback(run, change.address.scope, again)
     else:
         again()
 

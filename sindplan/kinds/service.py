@@ -4,25 +4,28 @@ import hashlib
 from collections.abc import Iterator, Mapping
 
 from sindplan.engine.records import Entry
-from sindplan.kinds import config, restarting
+from sindplan.kinds import config, labels, restarting
 from sindplan.kinds.controllers import with_failback, writer
 from sindplan.kinds.database import follow
 from sindplan.kinds.evidence import ClusterEvidence, Evidence
 from sindplan.kinds.node import JOIN
 from sindplan.kinds.node_wanted import units_of
+from sindplan.kinds.registering import registering
 from sindplan.kinds.run import Run
 from sindplan.kinds.service_resource import OWED, STALE, Service
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.model.kind import After, Kind, Step, Where
+from sindplan.model.kind import After, Depending, Kind, Step, Steps, Where
 from sindplan.model.layout import Layout
 from sindplan.model.resource import Resource
-from sindplan.plan.plan import Action
-from sindplan.slurm.effective import read_at_start
+from sindplan.plan.plan import Action, Change
+from sindplan.slurm.accounting import ROOT
+from sindplan.slurm.effective import keeps_accounts, read_at_start
 from sindplan.slurm.files import CONFIG, slurm_files
 from sindplan.slurm.masking import masked
 
-_READERS = {(names.CONTROLLER, "slurmctld"): "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
+_FIRST = (names.CONTROLLER, "slurmctld")
+_READERS = {_FIRST: "slurmctld", (names.DB, "slurmdbd"): "slurmdbd"}
 """Daemons that are told of changed files, by node: a backup hears it from the controller in control."""
 _READ_FILES = (
     # Daemons are restarted for a new key: one that is down then cannot be told.
@@ -37,6 +40,14 @@ _READ_FILES = (
     After("node.start", Where.NEEDED),
     After("service.start", Where.NEEDED),
 )
+
+_RECONFIGURE = Step("service.reconfigure", "reconfiguring", after=_READ_FILES)
+
+
+def _registering(_: Service, after: Service) -> Steps:
+    """Return what registers slurmctld with a database; that it has none any more, its files say."""
+    return (_RECONFIGURE,) if after.registered else ()
+
 
 _OWE = Step(
     "service.owe",
@@ -85,7 +96,8 @@ KIND = Kind(
             ),
             JOIN,
         ),
-        "config": (Step("service.reconfigure", "reconfiguring", after=_READ_FILES),),
+        "config": (_RECONFIGURE,),
+        "registered": Depending(_registering, (_RECONFIGURE,)),
         "read_at_start": (
             _OWE,
             Step(
@@ -114,7 +126,9 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             reader: _digest({path: masked(file.content) for path, file in files.items() if file.reader == reader})
             for reader in config.MARKS
         }
-        once = _once({path: masked(file.content) for path, file in files.items()})
+        texts = {path: masked(file.content) for path, file in files.items()}
+        once = _once(texts)
+        registers = cluster.managed_role("db") and keeps_accounts(texts)
         for node in cluster.nodes:
             # On a node that is off nothing is expected to run.
             for unit in units_of(cluster, node) if node.power == "on" else ():
@@ -128,6 +142,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                         active=True,
                         config=digests[reader] if reader else "",
                         read_at_start=once.get(name, {}) if node.short != names.BACKUP else {},
+                        registered=_FIRST == (node.short, name) and registers,
                         after=_after(cluster.address, node.short, name, has_db=cluster.managed_role("db")),
                     ),
                 )
@@ -154,7 +169,8 @@ def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozense
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
     """Yield the daemons of the nodes that could be asked."""
     for cluster in evidence.clusters:
-        once = _once(_own_texts(cluster))
+        texts = _own_texts(cluster)
+        once = _once(texts)
         for short, services in cluster.services.items():
             for name, active in services.items():
                 reader = _READERS.get((short, name))
@@ -166,9 +182,21 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                         active=active,
                         config=_read_by(cluster, reader) if reader else "",
                         read_at_start=_read_once(cluster, once, short, name),
+                        registered=_FIRST == (short, name) and keeps_accounts(texts) and _is_registered(cluster),
                         after=_after(cluster.address, short, name, has_db="slurmdbd" in cluster.services.get("db", {})),
                     ),
                 )
+
+
+def _is_registered(cluster: ClusterEvidence) -> bool:
+    """Say whether the database knows the cluster, as far as that can be told: a new one knows none."""
+    db = cluster.nodes.get(names.DB)
+    if cluster.accounting is not None:
+        return ROOT in cluster.accounting.accounts
+    if db is not None and db.state != "created":
+        return labels.is_managed(db.labels)
+    # One whose node is gone, or was never started, comes back with its volume.
+    return "db" in cluster.volumes
 
 
 def _read_once(
@@ -217,7 +245,8 @@ def start(run: Run, action: Action) -> None:
     if not service.active:
         run.slurm.stop_units(node, [service.unit])
     elif (short, service.unit) == (names.CONTROLLER, "slurmctld.service"):
-        with_failback(run, cluster, lambda: run.slurm.start_units(node, [service.unit], run.wait))
+        with registering(run, cluster, node):
+            with_failback(run, cluster, lambda: run.slurm.start_units(node, [service.unit], run.wait))
     else:
         if service.unit == "slurmdbd.service":
             # It may be down for that very reason that the database knows another password.
@@ -234,7 +263,7 @@ def reconfigure(run: Run, action: Action) -> None:
     cluster = change.address.scope
     volume = writer(run, cluster)
     if name == "slurmctld":
-        run.slurm.reconfigure(volume)
+        _reconfigure(run, change, volume)
     else:
         # Of its settings slurmdbd reads only some again while it runs (slurmdbd.conf(5), SIGHUP).
         follow(run, volume, run.id(service.node))
@@ -244,6 +273,19 @@ def reconfigure(run: Run, action: Action) -> None:
         run.engine.put_files(volume, [Entry(path=mark)])
     elif run.engine.has_file(volume, mark):
         run.slurm.remove_files(volume, [mark])
+
+
+def _reconfigure(run: Run, change: Change, controller: str) -> None:
+    before, service = change.before, change.after
+    assert isinstance(before, Service)
+    assert isinstance(service, Service)
+    cluster = change.address.scope
+    with registering(run, cluster, controller):
+        if before.registered != service.registered and controller == run.id(service.node):
+            # A standby is told of nothing; as it is, it would take over without accounting (measured, Slurm 26.05).
+            with_failback(run, cluster, lambda: run.slurm.reconfigure(controller))
+        else:
+            run.slurm.reconfigure(controller)
 
 
 PERFORM = {"service.start": start, "service.reconfigure": reconfigure, **restarting.PERFORM}

@@ -24,6 +24,7 @@ class Service(Resource):
         config: Digest of the files that slurmctld or slurmdbd reads; empty for other daemons.
         read_at_start: The parameters that the daemon reads only at its start. A backup slurmctld has none: it is restarted with
             the first one.
+        registered: Whether the first slurmctld has a database that knows the cluster; never of other daemons.
         after: Daemons of other nodes that must run first.
     """
 
@@ -35,6 +36,7 @@ class Service(Resource):
     active: bool = field(metadata=IN_PLACE)
     config: str = field(default="", metadata=IN_PLACE)
     read_at_start: Mapping[str, str] = field(factory=dict, metadata=IN_PLACE)
+    registered: bool = field(default=False, metadata=IN_PLACE)
     after: frozenset[Address] = field(default=frozenset(), metadata=IGNORED)
 
     @property

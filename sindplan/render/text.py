@@ -148,6 +148,9 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
         yield f"~ {_TOLD[field.name]}"
     elif field.name == "read_at_start":
         yield from _restarted(field)
+    elif field.name == "registered":
+        how = "registers with its database, under the id by which that knows the cluster: scontrol reconfigure"
+        yield f"~ {how if field.after else 'goes on without a database'}"
     elif field.name == "config" and any(other.name == "read_at_start" for other in change.fields):
         # A restart is told with what it is for.
         return

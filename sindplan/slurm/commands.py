@@ -143,6 +143,11 @@ mariadb-dump --all-databases --single-transaction --quick > "$1.part"
 mv -fT -- "$1.part" "$1"
 """
 
+# The name of a cluster has no quotes (model.names).
+_CLUSTER_ID = """\
+exec mariadb -N -B -e "select id from slurm_acct_db.cluster_table where name = '$1' and deleted = 0"
+"""
+
 _RESOLVED = """\
 while [ $# -gt 0 ]; do
     until getent ahostsv4 "$1" | grep -q "^$2 "; do sleep 0.05; done
@@ -302,6 +307,15 @@ class SlurmCommands:
         except EngineError:
             return None
         return parse_accounting(done.out) if done.code == 0 else None
+
+    def cluster_id(self, db: str, cluster: str) -> int | None:
+        """Ask MariaDB: sacctmgr does not show it."""
+        try:
+            done = self._run(db, _CLUSTER_ID, [cluster], _ASK)
+        except EngineError:
+            return None
+        found = done.out.strip() or "0"
+        return int(found) if done.code == 0 and found.isascii() and found.isdecimal() else None
 
     def change_accounting(self, controller: str, change: AccountingChange) -> None:
         """Ask sacctmgr what is there, and tell it what shall be."""

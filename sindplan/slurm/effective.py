@@ -115,6 +115,11 @@ def plugins(texts: Texts, name: str) -> frozenset[str]:
     return listed_in(in_force(texts).get(name, ""))
 
 
+def keeps_accounts(texts: Texts) -> bool:
+    """Say whether slurmctld delivers to a slurmdbd."""
+    return in_force(texts).get("AccountingStorageType", "").lower().removeprefix("accounting_storage/") == "slurmdbd"
+
+
 def _expanded(text: str) -> list[str]:
     try:
         return list(NodeSet(text, resolver=RESOLVER_NOGROUP))

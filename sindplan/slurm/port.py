@@ -187,6 +187,9 @@ class Slurm(Protocol):
     def accounting(self, controller: str) -> AccountingView | None:
         """Return what slurmdbd says of the controller's cluster, or None when it could not be asked: one command."""
 
+    def cluster_id(self, db: str, cluster: str) -> int | None:
+        """Return the id by which the database on a node knows a cluster, 0 if it does not; None when it could not be asked."""
+
     def change_accounting(self, controller: str, change: AccountingChange) -> None:
         """Bring accounts and users about; what is so already is success.
 

@@ -131,6 +131,8 @@ class SimulatedSlurm:
             raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
         if refused := refusal(self.machine.texts(container)):
             raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
+        if refused := self.machine.register(container):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused}")
         self.machine.reconfigured += 1
         self.machine.read_configuration(container)
 
@@ -196,11 +198,19 @@ class SimulatedSlurm:
             return None
         return parse_accounting(rendered(self.machine.accounting.on(volume).view(volume.name)))
 
+    def cluster_id(self, db: str, cluster: str) -> int | None:
+        """Look into the database."""
+        container = self._reach(db)
+        volume = self.machine.volume(container)
+        if volume is None or not self.machine.active(container, "mariadb.service"):
+            return None
+        return self.machine.accounting.on(volume).cluster_id
+
     def change_accounting(self, controller: str, change: AccountingChange) -> None:
         """Tell the database what the real sacctmgr is told."""
         container = self._reach(controller)
         volume, view = self.machine.database(container), self.accounting(controller)
-        if volume is None or view is None:
+        if volume is None or view is None or not view.accounts:
             raise NodeFailed(f"{container.name}: slurmdbd does not answer, or does not know the cluster")
         check_removals(view, change.gone)
         for operation in operations(view, change):

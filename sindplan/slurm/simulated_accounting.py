@@ -36,7 +36,11 @@ def blank(parent: str) -> AccountState:
 
 @define
 class Database:
-    """One slurmdbd's: accounts, users with what they coordinate themselves, QOS, and records of accounts that left."""
+    """One slurmdbd's: accounts, users with what they coordinate themselves, QOS, and records of accounts that left.
+
+    Attributes:
+        cluster_id: By which it knows the cluster; 0 before a slurmctld has registered. Until then it shows nothing.
+    """
 
     accounts: dict[str, AccountState] = field(factory=lambda: {ROOT: blank("")})
     users: dict[str, UserState] = field(
@@ -44,9 +48,12 @@ class Database:
     )
     qos: set[str] = field(factory=lambda: {"normal"})
     records: dict[str, Mapping[str, str]] = field(factory=dict)
+    cluster_id: int = 0
 
     def view(self, cluster: str) -> AccountingView:
         """Return what there is; those below an account that somebody coordinates are shown too."""
+        if not self.cluster_id:
+            return AccountingView(cluster=cluster)
         users = {name: evolve(user, coordinator=self._shown(name, user)) for name, user in self.users.items()}
         return AccountingView(cluster=cluster, accounts=dict(self.accounts), users=users)
 
@@ -192,7 +199,11 @@ class SimulatedAccounting:
     def memory(self, volumes: Iterable[Volume]) -> object:
         """Return what the databases on some volumes hold, comparable; an empty one is as good as none."""
         views = {volume.name: self.on(volume).view(volume.name) for volume in volumes}
-        return {name: view for name, view in sorted(views.items()) if view != Database().view(name)}
+        return {
+            name: view
+            for name, view in sorted(views.items())
+            if view not in (Database().view(name), Database(cluster_id=1).view(name))
+        }
 
 
 def rendered(view: AccountingView) -> str:

@@ -12,29 +12,35 @@ from attrs import define, field
 from sindplan.engine.records import Container, Executed, Volume
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.model.boot import BOOTING, prints
-from sindplan.slurm.effective import read_at_start
+from sindplan.slurm.effective import keeps_accounts, read_at_start
 from sindplan.slurm.files import CONFIG, NODES_FILE, node_lines
 from sindplan.slurm.parameters import ORDER
 from sindplan.slurm.port import PROGRAMS
 from sindplan.slurm.simulated_accounting import SimulatedAccounting
 from sindplan.slurm.simulated_configuration import refusal
 from sindplan.slurm.simulated_daemons import MUNGE_KEY, SLURM_KEY, by_slurm_key, can_start
+from sindplan.slurm.simulated_registration import register
 from sindplan.slurm.trial import ACCEPTED, REFUSED, SCRIPT
 
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 UNITS = "/etc/systemd/system"
+_SLURMCTLD = "slurmctld.service"
 # In the order in which a boot starts them.
 _DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
 
 @define
 class _Node:
-    """What runs in a node: active units, the key that its daemons have read, and what they read only once."""
+    """What runs in a node: active units, the key that its daemons have read, and what they read only once.
+
+    And whether its slurmctld delivers to slurmdbd: a standby goes on as it was started.
+    """
 
     units: set[str] = field(factory=set)
     key: bytes = b""
     # Of running daemons, what they read only at their start.
     once: dict[str, Mapping[str, str]] = field(factory=dict)
+    delivers: bool = False
 
 
 @define
@@ -78,6 +84,7 @@ class SlurmMachine:
     accounting: SimulatedAccounting = field(factory=SimulatedAccounting)
     working: set[str] = field(factory=set)
     reconfigured: int = 0
+    ids: int = 100
     _engine: SimulatedEngine | None = field(default=None, init=False)
     _nodes: dict[str, _Node] = field(factory=dict, init=False)
     # By config volume, so that it outlives a restart of the container as slurmctld's state volume does.
@@ -129,7 +136,11 @@ class SlurmMachine:
     def start_unit(self, container: Container, unit: str) -> None:
         """Start a unit if what it needs is there."""
         node = self._nodes[container.id]
-        if not self.masked(container, unit) and can_start(self, container, node.units, unit):
+        if (
+            not self.masked(container, unit)
+            and can_start(self, container, node.units, unit)
+            and (unit != _SLURMCTLD or not self.register(container))
+        ):
             node.units.add(unit)
         if unit == "munge.service" and unit in node.units:
             node.key = self.engine.read(container.id, MUNGE_KEY) or b""
@@ -141,7 +152,7 @@ class SlurmMachine:
         if unit == "slurmd.service" and unit in node.units:
             # It registers anew: ReturnToService=2.
             self.controller(container).down.discard(container.spec.hostname)
-        if unit == "slurmctld.service" and unit in node.units:
+        if unit == _SLURMCTLD and unit in node.units:
             self.controller(container).wrote = container.labels.get("sind.slurm.version", "")
             self.read_configuration(container)
 
@@ -173,12 +184,28 @@ class SlurmMachine:
 
     def read_configuration(self, container: Container) -> None:
         """Have slurmctld read its nodes; drains of nodes that left are forgotten."""
+        self._nodes[container.id].delivers = keeps_accounts(self.texts(container))
         known = self.controller(container)
         lines = node_lines(self.text(container, NODES_FILE))
         # Without an address a node goes by its name, which Docker resolves while it runs.
         known.addresses = {name: _parameter(line, "NodeAddr") for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
         known.down &= known.addresses.keys()
+
+    def register(self, container: Container) -> str:
+        """Have a slurmctld register with its slurmdbd; return its words when it refuses. A standby does nothing of the kind."""
+        others = (self.neighbour(container, short) for short in ("controller", "controller-backup"))
+        if any(other and other.id != container.id and self.active(other, _SLURMCTLD) for other in others):
+            return ""
+        self.ids += 1
+        db = self.neighbour(container, "db")
+        served = self._served(container)
+        database = self.accounting.on(served) if served is not None else None
+        return register(self, container, database, db.labels.get("sind.slurm.version", "") if db else "", self.ids)
+
+    def delivers(self, container: Container) -> bool:
+        """Say whether a slurmctld that runs delivers to slurmdbd, or would when it takes over."""
+        return self._nodes[container.id].delivers
 
     def wrote(self, container: Container) -> str:
         """Return the version of the slurmctld that last wrote the state of a container's cluster."""
@@ -305,14 +332,19 @@ class SlurmMachine:
 
     def database(self, controller: Container) -> Volume | None:
         """Return the volume of the database that a controller's commands reach; None when nobody serves it."""
+        return self._served(controller) if self.active(controller, _SLURMCTLD) else None
+
+    def _served(self, controller: Container) -> Volume | None:
         node = self.neighbour(controller, "db")
         if node is None or not self.active(node, "slurmdbd.service"):
             return None
-        if not self.active(controller, "slurmctld.service"):
-            return None
-        name = next((mount.source for mount in node.spec.mounts if mount.target == "/var/lib/mysql"), "")
+        return self.volume(node)
+
+    def volume(self, db: Container) -> Volume | None:
+        """Return the volume of a db node's tables."""
+        name = next((mount.source for mount in db.spec.mounts if mount.target == "/var/lib/mysql"), "")
         # sind's db node keeps its tables in itself.
-        inside = Volume(name=f"inside {node.id}", driver="", labels={})
+        inside = Volume(name=f"inside {db.id}", driver="", labels={})
         return next((volume for volume in self.engine.volumes() if volume.name == name), None) if name else inside
 
 
