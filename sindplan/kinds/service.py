@@ -142,7 +142,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                         active=True,
                         config=digests[reader] if reader else "",
                         read_at_start=once.get(name, {}) if node.short != names.BACKUP else {},
-                        registered=_FIRST == (node.short, name) and registers,
+                        registered=(node.short, name) == _FIRST and registers,
                         after=_after(cluster.address, node.short, name, has_db=cluster.managed_role("db")),
                     ),
                 )
@@ -182,7 +182,7 @@ def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:
                         active=active,
                         config=_read_by(cluster, reader) if reader else "",
                         read_at_start=_read_once(cluster, once, short, name),
-                        registered=_FIRST == (short, name) and keeps_accounts(texts) and _is_registered(cluster),
+                        registered=(short, name) == _FIRST and keeps_accounts(texts) and _is_registered(cluster),
                         after=_after(cluster.address, short, name, has_db="slurmdbd" in cluster.services.get("db", {})),
                     ),
                 )

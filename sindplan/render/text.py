@@ -5,7 +5,7 @@ Removals and replacements come first. Equal changes of several workers are one b
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 from ClusterShell.RangeSet import RangeSet
@@ -146,17 +146,8 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
         yield from diff(str(field.before), str(field.after))
     elif field.name in _TOLD:
         yield f"~ {_TOLD[field.name]}"
-    elif field.name == "read_at_start":
-        yield from _restarted(field)
-    elif field.name == "registered":
-        how = "registers with its database, under the id by which that knows the cluster: scontrol reconfigure"
-        yield f"~ {how if field.after else 'goes on without a database'}"
-    elif field.name == "config" and any(other.name == "read_at_start" for other in change.fields):
-        # A restart is told with what it is for.
-        return
-    elif field.name == "config":
-        how = "scontrol reconfigure" if change.address.name == "slurmctld" else "restart"
-        yield f"~ configuration changed: {how}"
+    elif field.name in _OF_DAEMONS:
+        yield from _OF_DAEMONS[field.name](change, field)
     elif isinstance(field.before, Mapping) and isinstance(field.after, Mapping):
         for key in sorted({*field.before, *field.after}, key=str):
             before, after = field.before.get(key), field.after.get(key)
@@ -166,7 +157,20 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
         yield f"~ {field.name} = {_value(field.name, field.before)} -> {_value(field.name, field.after)}"
 
 
-def _restarted(field: FieldChange) -> Iterator[str]:
+def _reconfigured(change: Change, _: FieldChange) -> Iterator[str]:
+    # A restart is told with what it is for.
+    if not any(other.name == "read_at_start" for other in change.fields):
+        yield f"~ configuration changed: {'scontrol reconfigure' if change.address.name == 'slurmctld' else 'restart'}"
+
+
+def _registered(_: Change, field: FieldChange) -> Iterator[str]:
+    if field.after:
+        yield "~ registers with its database, under the id by which that knows the cluster: scontrol reconfigure"
+    else:
+        yield "~ goes on without a database"
+
+
+def _restarted(_: Change, field: FieldChange) -> Iterator[str]:
     before, after = (side if isinstance(side, Mapping) else {} for side in (field.before, field.after))
     if "restart" in (*before, *after):
         yield "~ not restarted yet since its configuration changed: restart"
@@ -174,6 +178,14 @@ def _restarted(field: FieldChange) -> Iterator[str]:
     for key in sorted({*before, *after}):
         if before.get(key) != after.get(key):
             yield f"~ {escaped(str(key))} = {_value('', before.get(key))} -> {_value('', after.get(key))}: restart"
+
+
+_OF_DAEMONS: Mapping[str, Callable[[Change, FieldChange], Iterator[str]]] = {
+    "config": _reconfigured,
+    "registered": _registered,
+    "read_at_start": _restarted,
+}
+"""How changes of daemons are told, by field."""
 
 
 def diff(before: str, after: str) -> Iterator[str]:

@@ -131,8 +131,8 @@ class SimulatedSlurm:
             raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
         if refused := refusal(self.machine.texts(container)):
             raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
-        if refused := self.machine.register(container):
-            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused}")
+        if words := self.machine.register(container):
+            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {words}")
         self.machine.reconfigured += 1
         self.machine.read_configuration(container)
 

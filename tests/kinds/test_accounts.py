@@ -115,11 +115,11 @@ def world() -> World:
 
 def _fresh(world: World) -> Lab:
     world.machine.accounting = SimulatedAccounting()
-    lab = Lab(world)
-    for name in ("high", "low"):
-        volume = next(volume for volume in world.engine.volumes() if volume.name == "sind-dev-db")
-        world.machine.accounting.on(volume).qos.add(name)
-    return lab
+    volume = next(volume for volume in world.engine.volumes() if volume.name == "sind-dev-db")
+    database = world.machine.accounting.on(volume)
+    database.cluster_id = 1
+    database.qos |= {"high", "low"}
+    return Lab(world)
 
 
 @pytest.fixture
