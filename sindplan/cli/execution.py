@@ -106,7 +106,7 @@ def execute_prepared(
     parallelism: int,
     wait: int,
     lock_timeout: int,
-    rollback_timeout: int = 600,
+    rollback_timeout: int = 0,
     secrets: Callable[[Plan], Mapping[Address, Hidden]] = lambda _: {},
     words: Words = APPLY,
 ) -> int:

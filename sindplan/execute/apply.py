@@ -120,7 +120,7 @@ def apply(
     except SindplanError as error:
         # The engine went away: nothing more can be done, but it must be said.
         why = f"what was done could not be taken back: {error.summary.rstrip('.')}"
-        restored, leftovers = frozenset(), (why, *made(outcome, run.known.ids))
+        restored, leftovers = frozenset(), (why, *made(outcome, back.scopes, run.known.ids))
     return Applied(
         outcome=outcome,
         restored=restored,

@@ -1,6 +1,6 @@
 """What could not be taken back, in words: each with what removes it by hand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -32,18 +32,19 @@ def not_taken_back(outcome: Outcome) -> Iterator[str]:
     yield from (_still_there(address, removal) for removal, address in gone.items() if removal)
 
 
-def made(outcome: Outcome, ids: Mapping[Address, str]) -> Iterator[str]:
-    """Yield the objects that an outcome has made, where nobody can look any more.
+def made(outcome: Outcome, scopes: Collection[Address], ids: Mapping[Address, str]) -> Iterator[str]:
+    """Yield the objects that an outcome has made, where nobody can look any more. Of a cluster that is done nothing is left over.
 
     Args:
         outcome: Of the apply itself.
+        scopes: Clusters and meshes that were to be taken back.
         ids: What is known of ids, by address.
     """
     objects = {
         change.address: change.after
         for action in outcome.done
         for change in action.changes
-        if change.operation is Operation.CREATE and isinstance(change.after, EngineObject)
+        if action.scope in scopes and change.operation is Operation.CREATE and isinstance(change.after, EngineObject)
     }
     for address, found in objects.items():
         yield _still_there(address, evolve(found, id=ids.get(address, "")).removal)

@@ -27,7 +27,6 @@ def _applied(world: World, folder: Path) -> None:
 
 def _drifted(world: World, folder: Path) -> None:
     _applied(world, folder)
-    world.engine.kill("sind-dev-worker-0")
     world.engine.remove_container("sind-dev-worker-0")
 
 
@@ -73,7 +72,6 @@ def _moved_since(world: World, folder: Path) -> None:
     _applied(world, folder)
     write_state(folder, 2)
     _saved(world, folder)
-    world.engine.kill("sind-dev-worker-0")
     world.engine.remove_container("sind-dev-worker-0")
 
 
@@ -216,30 +214,16 @@ def test_wrong_usage(world: World, files: Path, call: Call, command: str) -> Non
     assert world.snapshot() == before
 
 
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(EngineUnreachable("No engine answers."), 1), (KeyboardInterrupt(), 130), (RuntimeError("a fault of our own"), 1)],
+)
 @pytest.mark.parametrize("arguments", ENGINE)
-def test_no_engine(files: Path, call: Call, monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
-    def nobody() -> Any:
-        raise EngineUnreachable("No engine answers.")
+def test_ended_by_an_error(
+    files: Path, call: Call, monkeypatch: pytest.MonkeyPatch, arguments: str, error: BaseException, status: int
+) -> None:
+    def connected() -> Any:
+        raise error
 
-    monkeypatch.setattr(options, "connected", nobody)
-    assert call(*arguments.split()).status == 1
-
-
-@pytest.mark.parametrize("arguments", ENGINE)
-def test_interrupted(files: Path, call: Call, monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
-    def interrupted() -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(options, "connected", interrupted)
-    assert call(*arguments.split()).status == 130
-
-
-@pytest.mark.parametrize("command", OUTCOMES)
-def test_a_fault_of_sindplans_own(files: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    def faulty(*_: object) -> Any:
-        raise RuntimeError("oops")
-
-    monkeypatch.setattr(main._Commands, "get_command", faulty)
-    said = call(command)
-    assert said.status == 1
-    assert "sindplan has a fault: RuntimeError: oops" in said.err
+    monkeypatch.setattr(options, "connected", connected)
+    assert call(*arguments.split()).status == status

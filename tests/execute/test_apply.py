@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sindplan.errors import EngineUnreachable, SindplanError
-from sindplan.execute.apply import Settings, _only_own, _scopes_to_restore, apply, known_from
+from sindplan.execute.apply import Applied, Settings, _only_own, _scopes_to_restore, apply, known_from
 from sindplan.execute.executor import Outcome
 from sindplan.execute.reporter import Reporter
 from sindplan.kinds import labels
@@ -16,10 +16,10 @@ from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation, Phase
 from sindplan.plan.plan import Action, Change, Plan
-from sindplan.workflow import prepare_destroy
+from sindplan.workflow import Prepared, prepare_destroy
 from tests.faults import FaultyEngine
 from tests.strategies import declared
-from tests.world import IMAGE, failures, new_world
+from tests.world import IMAGE, World, failures, new_world
 
 DEV, OTHER, MESH = (Address.parse(text) for text in ("sind/dev", "sind/other", "sind/@mesh"))
 
@@ -165,15 +165,13 @@ def test_somebody_elses_object_that_appears_meanwhile_is_left_alone() -> None:
     )
 
 
-def test_an_engine_that_goes_away_is_said_so() -> None:
-    world = new_world()
-    world.machine.broken.add("sind-dev-worker-0")
-    prepared = world.prepare(declaration())
+def without_engine_afterwards(world: World, prepared: Prepared) -> Applied:
+    """Apply with an engine that is gone when it is asked what is there."""
 
     def gone() -> Any:
         raise EngineUnreachable("No engine answers.")
 
-    applied = apply(
+    return apply(
         prepared.plan,
         prepared.before,
         engine=world.engine,
@@ -183,6 +181,14 @@ def test_an_engine_that_goes_away_is_said_so() -> None:
         reporter=Reporter(),
         settings=Settings(),
     )
+
+
+def test_an_engine_that_goes_away_is_said_so() -> None:
+    world = new_world()
+    world.machine.broken.add("sind-dev-worker-0")
+    prepared = world.prepare(declaration())
+
+    applied = without_engine_afterwards(world, prepared)
 
     assert applied.restored == frozenset()
     assert applied.kept == {DEV}
@@ -196,6 +202,18 @@ def test_an_engine_that_goes_away_is_said_so() -> None:
     assert "sind/dev/volume/config was made by this apply; `docker volume rm sind-dev-config` removes it" in made
     everything = [*world.engine.containers(), *world.engine.networks(), *world.engine.volumes()]
     assert len(made) == len([found for found in everything if found.name not in {"bridge", "host", "none"}])
+
+
+def test_of_a_cluster_that_is_done_nothing_is_said_to_be_left_over() -> None:
+    world = new_world()
+    world.machine.broken.add("sind-dev-worker-0")
+
+    applied = without_engine_afterwards(world, world.prepare(declaration(dev={}, other={})))
+
+    assert applied.kept == {DEV}
+    _, *made = applied.leftovers
+    assert made
+    assert all(one.startswith("sind/dev/") for one in made)
 
 
 def test_a_rollback_that_takes_too_long_is_given_up_and_says_what_is_left() -> None:
