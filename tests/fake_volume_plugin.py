@@ -24,6 +24,7 @@ from attrs import Factory, define
 
 SOCKET = "sindplan-test.sock"
 DATA = "/data"
+DESCRIPTION = "answers are given by a test of sindplan"
 _SLEEP = "trap 'exit 0' TERM; while :; do sleep 1 & wait; done"
 
 
@@ -83,6 +84,7 @@ def volume_plugin(address: str, name: str, files: Mapping[str, bytes]) -> Iterat
         stack.callback(client.close)
         folder = stack.enter_context(TemporaryDirectory())
         _write(Path(folder), files)
+        _remove_left(client, name)
         client.create_plugin(name, folder)
         stack.callback(client.remove_plugin, name, force=True)
         stack.enter_context(_served(plugin, engine_root(address), client.inspect_plugin(name)["Id"]))
@@ -125,11 +127,21 @@ def _served(plugin: FakePlugin, root: Path, plugin_id: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _remove_left(client: docker.APIClient, name: str) -> None:
+    """Remove the plugin of a run that was killed; one of the same name that is somebody's stays, and stops the test."""
+    try:
+        left = client.inspect_plugin(name)
+    except docker.errors.NotFound:
+        return
+    if left["Config"]["Description"] == DESCRIPTION:
+        client.remove_plugin(name, force=True)
+
+
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write what a plugin is made of. Its programs are the engine's machine's own."""
     usr = {"Name": "usr", "Source": "/usr", "Destination": "/usr", "Type": "bind", "Options": ["rbind", "ro"]}
     config = {
-        "Description": "answers are given by a test of sindplan",
+        "Description": DESCRIPTION,
         "Interface": {"Types": ["docker.volumedriver/1.0"], "Socket": SOCKET},
         "Entrypoint": ["/usr/bin/sh", "-c", _SLEEP],
         "WorkDir": "/",

@@ -9,6 +9,7 @@ command nor sindplan's own environment yet.
     dockerapi.py has-containerd HOST            exit 0 when the engine reaches its containerd
     dockerapi.py find-image HOST STAMP          tags of the image that carries this stamp
     dockerapi.py import HOST TAR FACTS STAMP    import a root file system; prints the tags
+    dockerapi.py clear HOST                     remove all containers, networks, volumes and plugins
 
 HOST is what DOCKER_HOST holds: unix:///path or tcp://name:port.
 """
@@ -30,6 +31,7 @@ from typing import Any, BinaryIO
 MINIMUM = 28  # writable-cgroups and gateway priorities came with Docker Engine 28
 REPOSITORY = "sindplan-node"
 EX_USAGE = 64
+OWN_NETWORKS = ("bridge", "host", "none")  # the engine's own, which it never removes
 
 
 class Unfit(Exception):
@@ -190,6 +192,29 @@ def import_image(host: str, tar: str, facts_file: str, stamp: str) -> None:
     print(f"{REPOSITORY}:{short}\n{REPOSITORY}:{full}")
 
 
+def names(host: str, what: str) -> list[str]:
+    """Return what there is of one sort, by the name or id that removes it."""
+    if what == "containers":
+        return [found["Id"] for found in get(host, "/containers/json?all=1")]
+    if what == "networks":
+        return [found["Id"] for found in get(host, "/networks") if found["Name"] not in OWN_NETWORKS]
+    if what == "volumes":
+        return [found["Name"] for found in get(host, "/volumes")["Volumes"] or []]
+    return [found["Id"] for found in get(host, "/plugins")]
+
+
+def clear(host: str) -> None:
+    """Remove all that an engine holds but its images, and print how much that was."""
+    removed = 0
+    # Volumes of a plugin go before it, and networks and volumes after the containers that use them.
+    for what in ("containers", "networks", "volumes", "plugins"):
+        for name in names(host, what):
+            # A volume whose plugin does not answer any more is forgotten by force.
+            call(host, "DELETE", f"/{what}/{urllib.parse.quote(name, safe='')}?force=1", timeout=60)
+            removed += 1
+    print(removed)
+
+
 COMMANDS: dict[str, tuple[Callable[..., None], int]] = {
     "check": (check, 1),
     "version": (show_version, 1),
@@ -197,6 +222,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], int]] = {
     "has-containerd": (has_containerd, 1),
     "find-image": (find_image, 2),
     "import": (import_image, 4),
+    "clear": (clear, 1),
 }
 
 

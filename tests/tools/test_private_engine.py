@@ -1,5 +1,6 @@
 """tools/engine: a private engine of its own, killed and started again, with a cluster on it. Needs root."""
 
+import contextlib
 import os
 import re
 import signal
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import docker
+import docker.errors
 import pytest
 
 from sindplan.engine.docker_sdk import connect
+from tests.fake_volume_plugin import volume_plugin
 
 REPO = Path(__file__).parents[2]
 NAME = "restart-test"
@@ -48,7 +51,11 @@ def _client(address: str) -> docker.APIClient:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """Start an engine of our own and return its DOCKER_HOST; everything of it is removed afterwards."""
+    """Start an engine of our own and return its DOCKER_HOST.
+
+    Everything of it is removed afterwards, and beforehand what a run that was killed has left.
+    """
+    _tool("engine", "remove")
     _tool("engine", "start")
     try:
         yield _tool("engine", "env").strip().removeprefix("export DOCKER_HOST=").strip("'\"")
@@ -90,6 +97,7 @@ def test_the_machine_keeps_its_mounts_and_interfaces() -> None:
         interfaces = sorted(path.name for path in Path("/sys/class/net").iterdir())
         return interfaces, sorted(line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines())
 
+    _tool("engine", "remove")
     before = look()
     _tool("engine", "start")
     try:
@@ -98,6 +106,41 @@ def test_the_machine_keeps_its_mounts_and_interfaces() -> None:
         _tool("engine", "remove")
     assert look() == before
     assert _tool("engine", "status", code=3)
+
+
+def _left(client: docker.APIClient) -> dict[str, int]:
+    """Return how many things an engine holds, by sort."""
+    return {
+        "containers": len(client.containers(all=True)),
+        "networks": len(client.networks()),
+        "volumes": len(client.volumes()["Volumes"] or []),
+        "plugins": len(client.plugins()),
+        "images": len(client.images()),
+    }
+
+
+def test_what_a_killed_run_left_is_cleared_away(address: str) -> None:
+    """A running container on a network with a volume, and a volume whose plugin is gone; images stay."""
+    tag = _tool("image").strip().splitlines()[-1]
+    client = _client(address)
+    before = _left(client)
+    client.create_network("left")
+    node = client.create_container(tag, name="left", volumes=["/data"])["Id"]
+    client.connect_container_to_network(node, "left")
+    client.start(node)
+    # The plugin itself is cleared away, and then not found at the end of its block.
+    with contextlib.suppress(docker.errors.NotFound), volume_plugin(address, "left:latest", {}):
+        client.create_volume("left", driver="left:latest")
+        held = _left(client)
+        _tool("engine", "clear")
+    assert {sort: held[sort] - count for sort, count in before.items()} == {
+        "containers": 1,
+        "networks": 1,
+        "volumes": 2,
+        "plugins": 1,
+        "images": 0,
+    }
+    assert _left(client) == before
 
 
 def test_a_cluster_outlives_its_engine(address: str, tmp_path: Path) -> None:
