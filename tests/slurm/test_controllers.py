@@ -31,10 +31,18 @@ def both_up(lab, realm):
     lab.wait(f"{realm}-dev-controller", '[ "$(scontrol ping | grep -c "is UP")" = 2 ]')
 
 
+def held(lab, realm):
+    """Submit a held job and wait until slurmctld has saved it: it does so every five seconds at most (SAVE_MAX_WAIT)."""
+    command = ["sbatch", "--parsable", "--hold", "-D", "/data", "-J", "held-and-saved", "--wrap", "hostname"]
+    job = lab.read(f"{realm}-dev-submitter", *command)
+    lab.wait(f"{realm}-dev-controller", "grep -q held-and-saved /var/spool/slurmctld/job_state")
+    return job
+
+
 def test_one_that_was_frozen_long_forgets_what_it_knew(pair):
     """Its slurmctld would save an old state when it wakes: it is ended before it can."""
     lab, realm = pair
-    job = lab.read(f"{realm}-dev-submitter", "sbatch", "--parsable", "--hold", "-D", "/data", "--wrap", "hostname")
+    job = held(lab, realm)
     lab.docker.pause(f"{realm}-dev-controller")
     # Clients hang on the frozen one, so only its backup's own word tells: its place in the heartbeat.
     heartbeat = "od -An -tx1 -j15 -N1 /var/spool/slurmctld/heartbeat"
@@ -78,7 +86,7 @@ def test_control_that_an_administrator_moved_comes_back(pair):
 def test_both_gone(pair):
     """Their state is on a volume: the queue outlives the containers."""
     lab, realm = pair
-    job = lab.read(f"{realm}-dev-submitter", "sbatch", "--parsable", "--hold", "-D", "/data", "--wrap", "hostname")
+    job = held(lab, realm)
     for short in ("controller", "controller-backup"):
         lab.docker.remove_container(f"{realm}-dev-{short}", force=True)
 
