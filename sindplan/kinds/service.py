@@ -115,6 +115,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
             for reader in config.MARKS
         }
         once = _once({path: masked(file.content) for path, file in files.items()})
+        has_db = cluster.managed_role("db")
         for node in cluster.nodes:
             # On a node that is off nothing is expected to run.
             for unit in units_of(cluster, node) if node.power == "on" else ():
@@ -128,7 +129,7 @@ def wanted(layout: Layout) -> Iterator[tuple[Address, Resource]]:
                         active=True,
                         config=digests[reader] if reader else "",
                         read_at_start=once.get(name, {}) if node.short != names.BACKUP else {},
-                        after=_after(cluster.address, node.short, name, has_db=cluster.managed_role("db")),
+                        after=_after(cluster.address, node.short, name, has_db=has_db),
                     ),
                 )
 
