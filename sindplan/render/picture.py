@@ -28,6 +28,7 @@ class Box:
         id: Unique in its picture, a letter and a number.
         tasks: Positions of the actions in the plan; none for what comes along.
         says: What is being done.
+        entries: The resources, with what happens to them.
         names: The resources, folded, each with what happens to it.
         operations: What happens to them.
         level: How many boxes come before it, at the most, one after the other.
@@ -36,6 +37,7 @@ class Box:
     id: str
     tasks: tuple[int, ...]
     says: str
+    entries: tuple[Entry, ...]
     names: tuple[tuple[Operation, str], ...]
     scope: str
     operations: tuple[Operation, ...]
@@ -110,6 +112,7 @@ def _box(number: int, positions: Sequence[int], found: Review, entries: Mapping[
         id=f"a{number}",
         tasks=tuple(positions),
         says=", ".join(says) + turns,
+        entries=tuple(touched),
         names=_names(touched),
         scope=tasks[0].scope,
         operations=_operations(touched),
@@ -126,6 +129,7 @@ def _along(found: Review) -> list[Box]:
             id=f"c{number}",
             tasks=(),
             says="comes and goes with its node",
+            entries=block.entries,
             names=_names(block.entries),
             scope=str(block.first.address.scope),
             operations=(block.first.operation,),
