@@ -15,19 +15,19 @@ STYLE = """
 * { box-sizing: border-box; }
 :focus-visible { outline: 2px solid var(--focus); outline-offset: 1px; }
 body { margin: 0 auto; padding: 1rem; max-width: 100rem; background: var(--back); color: var(--text);
-  font: 15px/1.5 system-ui, sans-serif; }
+  font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; margin: 0; }
 h2 { font-size: 1.1rem; margin: 1.25rem 0 .5rem; }
 header p { margin: .25rem 0; }
 code, pre, svg text { font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
-code, pre { font-size: 13px; overflow-wrap: anywhere; }
+code, pre { font-size: 13px; }
 h1 code { font-size: inherit; }
 a { color: inherit; }
 ul { margin: .25rem 0; padding-left: 1.25rem; }
 .dim, legend { color: var(--dim); }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .note { border-left: 4px solid var(--line); border-radius: 0 6px 6px 0; background: var(--field); padding: .5rem .75rem;
-  margin: .75rem 0; white-space: pre-line; overflow-wrap: anywhere; max-height: 50vh; overflow: auto; }
+  margin: .75rem 0; white-space: pre-line; max-height: 50vh; overflow: auto; }
 .note.gone { border-color: var(--gone); }
 .note.changed { border-color: var(--changed); }
 .gone { color: var(--gone); } .changed { color: var(--changed); } .new { color: var(--new); }
@@ -61,6 +61,8 @@ input[type=search] { flex: 1 1 16rem; }
 input[type=search], select, button { font: inherit; color: inherit; background: var(--field); border: 1px solid var(--line);
   border-radius: 6px; padding: .25rem .5rem; }
 input::placeholder { color: var(--dim); opacity: 1; }
+select { max-width: min(100%, 20rem); }
+input[type=search] { min-width: 0; }
 button { cursor: pointer; }
 button:hover { border-color: var(--dim); }
 button[aria-pressed=true] { border-color: var(--focus); }
@@ -68,7 +70,7 @@ output { color: var(--dim); min-width: 8rem; text-align: right; }
 #actions { list-style: none; margin: 0; padding: 0; }
 #actions > li { border-bottom: 1px solid var(--line); scroll-margin-top: 4rem; }
 #actions > li:target { background: var(--field); }
-summary { cursor: pointer; padding: .35rem .25rem; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: .35rem .25rem; }
 summary:hover { background: var(--field); }
 summary code { margin-left: .5rem; display: inline-block; }
 .inner { padding: 0 .25rem .75rem 1.25rem; }
@@ -80,6 +82,7 @@ pre { margin: .25rem 0 0; padding: .5rem .75rem; background: var(--field); borde
 pre ins, pre del { display: block; margin: 0 -.75rem; padding: 0 .75rem; text-decoration: none; }
 pre ins { background: var(--new-back); }
 pre del { background: var(--gone-back); }
+@media (max-width: 40rem) { form { position: static; } #actions > li { scroll-margin-top: 0; } }
 @media print {
   form, #graph, #graph + p, #graph-title { display: none; }
   .note { max-height: none; }
