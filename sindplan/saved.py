@@ -21,14 +21,13 @@ from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
 from sindplan.preflight.allowed import Allowed
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.document import FORMAT, Context, digest, document, resource_change
+from sindplan.render.document import Context, digest, document, resource_change
+from sindplan.render.reading import BAD, no_plan, read_document, table, text
 from sindplan.statefile.read import read_tables
 from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
 from sindplan.workflow import Prepared
 
-LARGEST_PLAN = 64 * 1024 * 1024
-"""Bytes. A plan of 1,000 nodes has about 6 MiB."""
 _LOSSES = frozenset({"jobs", "data"})
 """Checks whose findings name what is lost: consent to one loss is none to another."""
 
@@ -135,21 +134,15 @@ def read_plan(path: Path, data: bytes) -> SavedPlan:
         SindplanError: It is none, or one of another version.
         DeclarationInvalid: Its declaration is not valid.
     """
+    content = read_document(path, data)
+    inner = content["sindplan"]
     try:
-        content = json.loads(data)
-        inner = content["sindplan"]
-        made_by, version = str(inner.get("version", "another sindplan")), inner["format"]
-        if version != FORMAT:
-            raise SindplanError(
-                f"{path} is a plan of sindplan {made_by}, which this version ({__version__}) does not understand.",
-                "Make the plan anew: sindplan plan --out FILE",
-            )
         options = inner["options"]
         return SavedPlan(
             path=path,
-            digest=_text(inner["digest"]),
-            engine=_text(inner["engine"]),
-            declaration=read_tables(_table(inner["declaration"]), path),
+            digest=text(inner["digest"]),
+            engine=text(inner["engine"]),
+            declaration=read_tables(table(inner["declaration"]), path),
             options=Options(
                 replace=_addresses(options["replace"]),
                 allowed=Allowed(
@@ -158,40 +151,26 @@ def read_plan(path: Path, data: bytes) -> SavedPlan:
                     prune=options["prune"] is True,
                 ),
             ),
-            records={_text(address): _text(record) for address, record in _table(inner["records"]).items()},
-            changes={_text(change["address"]): _change(change) for change in content["resource_changes"]},
-            losses=frozenset(_text(found["what"]) for found in inner["findings"] if found["check"] in _LOSSES),
+            records={text(address): text(record) for address, record in table(inner["records"]).items()},
+            changes={text(change["address"]): _change(change) for change in content["resource_changes"]},
+            losses=frozenset(text(found["what"]) for found in inner["findings"] if found["check"] in _LOSSES),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SindplanError(
-            f"{path} is not a plan that sindplan saved.", "Make one with: sindplan plan --out FILE"
-        ) from error
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
+    except BAD as error:
+        raise no_plan(path) from error
 
 
 def _addresses(values: list[Any]) -> tuple[Address, ...]:
-    return tuple(Address.parse(_text(value)) for value in values)
+    return tuple(Address.parse(text(value)) for value in values)
 
 
 def _change(change: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a change's table when it has what is compared."""
     inner = change["sindplan"]
-    for text in (inner["digest"], inner["id"]):
-        _text(text)
+    for value in (inner["digest"], inner["id"]):
+        text(value)
     for side in ("before", "after"):
         if change["change"][side] is not None:
-            _table(change["change"][side])
+            table(change["change"][side])
     return change
 
 
@@ -291,5 +270,5 @@ _BRIEF = 60
 
 
 def _brief(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _BRIEF else "(another text)"
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= _BRIEF else "(another text)"

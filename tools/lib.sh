@@ -44,6 +44,16 @@ apt_install() { # PACKAGE...
   } || die "apt-get could not install $*" "its message is above" "install $* by hand and run this again"
 }
 
+# The pages of plans are tried in a real browser; where it cannot be installed, these tests fail and say so.
+ensure_browser() {
+  command -v chromium >/dev/null && command -v chromedriver >/dev/null && return
+  if is_root && command -v apt-get >/dev/null; then
+    apt_install chromium chromium-driver
+  else
+    say "chromium or chromedriver is missing, and cannot be installed here: tests in a browser will fail"
+  fi
+}
+
 need_state_dir() {
   install -d -m 0700 "$STATE" ||
     die "cannot make the state folder $STATE" "see the message above" "set SINDPLAN_STATE_DIR to a folder of yours"

@@ -11,7 +11,7 @@ import click
 from sindplan.cli import output
 from sindplan.cli.init import DEFAULT_IMAGE
 from sindplan.errors import SindplanError
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 _STDIN = "-"
 

@@ -180,9 +180,11 @@ def show(prepared: Prepared, nothing: str = NO_CHANGES, told: tuple[Finding, ...
 
 
 def _same(one: Prepared, other: Prepared) -> bool:
-    """Say whether two plans do the same: the same actions for changes that read alike."""
+    """Say whether two plans do the same: the same actions for the same changes, whose texts may read alike."""
+    from sindplan.saved import digest_of
+
     return (
-        render_text(one.plan) == render_text(other.plan)
+        digest_of(one) == digest_of(other)
         and [action.id for action in one.plan.actions] == [action.id for action in other.plan.actions]
         and one.blocked == other.blocked
         and one.privileges == other.privileges

@@ -9,7 +9,7 @@ from sindplan.cli import options, output
 from sindplan.errors import SindplanError
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 
 from sindplan.cli import options, output
 from sindplan.errors import SindplanError
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 DEFAULT_IMAGE = "sindplan-node:26.05"
 

@@ -16,7 +16,7 @@ import click
 from sindplan import __version__
 from sindplan.cli import output
 from sindplan.errors import SindplanError
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 EX_USAGE = 64
 """sysexits.h; click's own 2 would look like "there are changes" to whoever calls."""
@@ -26,6 +26,8 @@ _COMMANDS = {
     "init": "init",
     "validate": "validate",
     "plan": "plan",
+    "show": "show",
+    "graph": "graph",
     "apply": "apply",
     "destroy": "destroy",
     "drift": "drift",

@@ -63,6 +63,9 @@ allow_job_loss = click.option("--allow-job-loss", is_flag=True, help="Go on thou
 prune = click.option("--prune", is_flag=True, help="Destroy clusters of this declaration that are not in it any more.")
 
 
+no_probe = click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
+
+
 class _Prefix(click.ParamType[Address]):
     """An address, or the beginning of some."""
 

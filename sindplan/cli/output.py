@@ -1,11 +1,13 @@
-"""What the commands print: data on stdout, everything else on stderr, colour on terminals only."""
+"""What the commands print: data on stdout, everything else on stderr; colour and folded lines on terminals only."""
 
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -14,10 +16,14 @@ from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError
 from sindplan.execute.reporter import Reporter
 from sindplan.plan.plan import Action, Plan
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.text import escaped, fold
+from sindplan.render.escape import escaped
+from sindplan.render.node_sets import fold
+from sindplan.render.wrap import wrapped
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
+_ASCII = frozenset({"ascii", "us-ascii", "ansi_x3.4-1968", "646"})
+_ASCII_LOCALES = frozenset({"C", "POSIX"})
 _wanted = True
 
 
@@ -34,15 +40,34 @@ def _styled(text: str, colour: str, *, err: bool = False, bold: bool = False) ->
 
 def data(text: str) -> None:
     """Print to stdout, coloured by the symbols in front of lines."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in text.splitlines():
         found = _SIGNED.match(line)
-        click.echo(_styled(line, _COLOURS[found[1]]) if found else line)
+        shown = _for(sys.stdout, line)
+        for piece in wrapped(shown, width) if width else [shown]:
+            click.echo(_styled(piece, _COLOURS[found[1]]) if found else piece)
+
+
+def document(text: str) -> None:
+    """Print a document to stdout as it is, in UTF-8 wherever this runs."""
+    click.echo(text.encode(), nl=False)
+
+
+def _for(stream: TextIO, text: str) -> str:
+    """Spell out what a stream's reader cannot show. click would write UTF-8 to one that is said to be ASCII."""
+    return text.encode("ascii", "backslashreplace").decode() if _is_ascii(stream) else text
+
+
+def _is_ascii(stream: TextIO) -> bool:
+    locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    # Python itself takes the locale C for UTF-8 (PEP 540); whoever asked for it gets no more than it has.
+    return locale in _ASCII_LOCALES or (stream.encoding or "").lower() in _ASCII
 
 
 def say(text: str) -> None:
     """Print to stderr. Work goes on when nobody reads it any more (`sindplan apply 2>&1 | head`)."""
     with suppress(OSError):
-        click.echo(text, err=True)
+        click.echo(_for(sys.stderr, text), err=True)
 
 
 def error(problem: SindplanError) -> None:

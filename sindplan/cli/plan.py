@@ -1,16 +1,16 @@
 """`sindplan plan`."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import click
 
-from sindplan.cli import options, output
+from sindplan.cli import formats, options, output
 from sindplan.cli.plan_file import check_free, write_plan
+from sindplan.cli.planning import planned
 from sindplan.model.address import Address
-from sindplan.render.text import escaped
+from sindplan.model.declaration import Declaration
+from sindplan.render.escape import escaped
 
 CHANGES = 2
 
@@ -24,22 +24,15 @@ CHANGES = 2
     metavar="PLAN",
     help="Save the plan; `sindplan apply PLAN` does what it says.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What is printed. JSON has the shape of terraform's.",
-)
+@formats.option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
 @options.allowances
-@click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
+@options.no_probe
 def command(
     paths: tuple[Path, ...],
     replace: tuple[str, ...],
     out: Path | None,
-    form: Literal["text", "json"],
+    form: formats.Format,
     detailed_exitcode: bool,
     no_probe: bool,
     allow_job_loss: bool,
@@ -48,38 +41,24 @@ def command(
 ) -> int:
     """Show what would change, and why. Changes nothing."""
     from sindplan.cli.execution import show
-    from sindplan.preflight.allowed import Allowed
-    from sindplan.pulling import pull_notice
-    from sindplan.saved import Options, check_savable, describe, digest_of
-    from sindplan.workflow import prepare
+    from sindplan.saved import check_savable, digest_of
 
-    allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
-    demanded = options.addresses(replace)
-    declaration = options.read_declaration(paths)
-    if out is not None:
-        check_savable(declaration)
-        check_free(out)
-    engine, slurm = options.connected()
-    try:
-        prepared = prepare(engine, slurm, declaration, probe=not no_probe, allowed=allowed, replace=demanded)
-    finally:
-        engine.close()
-    output.engine(prepared.engine)
-    if no_probe:
-        output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
-    if notice := pull_notice(declaration):
-        output.say(notice)
-    made_with = Options(replace=demanded, allowed=allowed)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    if form == "json":
-        click.echo(json.dumps(describe(prepared, declaration, made_with, now), indent=2, ensure_ascii=False))
-        output.findings(prepared.findings)
-    else:
+    def check(declaration: Declaration) -> None:
+        if out is not None:
+            check_savable(declaration)
+            check_free(out)
+
+    made = planned(paths, replace, jobs=allow_job_loss, data=data_loss, prune=prune, probe=not no_probe, check=check)
+    prepared = made.prepared
+    if form == "text":
         show(prepared)
+    else:
+        output.document(formats.rendered(form, made.describe()))
+        output.findings(prepared.findings)
     if prepared.blocked:
         return 1
     if out is not None:
-        write_plan(out, json.dumps(describe(prepared, declaration, made_with, now)).encode())
+        write_plan(out, json.dumps(made.describe()).encode())
         output.say(escaped(f"Saved to {out}. To do exactly this: sindplan apply {out}"))
     if form == "text" and not prepared.plan.empty:
         output.say(f"Digest: {digest_of(prepared)}")

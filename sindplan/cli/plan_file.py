@@ -2,13 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sindplan.errors import SindplanError
 
 if TYPE_CHECKING:
     from sindplan.saved import SavedPlan
 
+LARGEST_PLAN = 64 * 1024 * 1024
+"""Bytes. A plan of 1,000 nodes has about 6 MiB."""
 _MODE = 0o600
 """A plan says where everything is and what is run: its owner's business."""
 
@@ -45,7 +47,19 @@ def write_plan(path: Path, data: bytes) -> None:
 
 def read_plan_file(path: Path) -> "SavedPlan":
     """Return the plan in a file. Raises SindplanError."""
-    from sindplan.saved import LARGEST_PLAN, read_plan
+    from sindplan.saved import read_plan
+
+    return read_plan(path, _read(path))
+
+
+def read_plan_document(path: Path) -> dict[str, Any]:
+    """Return the document in a file, to be shown. Raises SindplanError."""
+    from sindplan.render.reading import read_document
+
+    return read_document(path, _read(path))
+
+
+def _read(path: Path) -> bytes:
     from sindplan.statefile.files import read_at_most, reason
 
     try:
@@ -54,4 +68,4 @@ def read_plan_file(path: Path) -> "SavedPlan":
         raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
     if data is None:
         raise SindplanError(f"{path} is larger than {LARGEST_PLAN // 1024**2} MiB.")
-    return read_plan(path, data)
+    return data

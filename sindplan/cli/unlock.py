@@ -5,7 +5,7 @@ import click
 from sindplan.cli import options, output
 from sindplan.cli.ask import agreed
 from sindplan.errors import SindplanError
-from sindplan.render.text import escaped
+from sindplan.render.escape import escaped
 
 
 @click.command()

@@ -14,7 +14,7 @@ from sindplan.plan.plan import Change
 from sindplan.preflight.case import Case
 from sindplan.preflight.finding import Finding, warning
 from sindplan.preflight.forbidden import forbidden
-from sindplan.render.text import fold
+from sindplan.render.node_sets import fold
 from sindplan.slurm.versions import reach, release, step
 
 _WORDS: Mapping[str, str] = {

@@ -4,6 +4,7 @@ What terraform has no place for stands in an object `sindplan`. `resource_change
 `resource_drift` holds, the other way round, what a hand has done since the last apply.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from attrs import frozen
 from sindplan.model.kind import MAKING, Operation
 from sindplan.model.resource import Cost, FieldChange
 from sindplan.plan.plan import Action, Change, Plan
+from sindplan.render.body import body
 from sindplan.render.values import Values, hashed, values
 
 FORMAT_VERSION = "1.2"
@@ -79,6 +81,12 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
     }
 
 
+def json_text(value: object) -> str:
+    """Return JSON on lines, in ASCII and without a control character, so that any terminal and any pipe can take it."""
+    # json spells out all but DEL, which stands within strings only.
+    return json.dumps(value, indent=2).replace("\x7f", "\\u007f") + "\n"
+
+
 def digest(plan: Plan, images: Mapping[str, str]) -> str:
     """Return what a reviewer approves: the same for every plan that does the same.
 
@@ -131,6 +139,7 @@ def resource_change(change: Change, images: Mapping[str, str]) -> dict[str, Any]
             "scope": str(change.resource.scope or change.address.scope),
             "reason": change.reason,
             "fields": [field.name for field in change.fields],
+            "text": list(body(change)),
             "digest": change_digest(change, images),
             "id": change.before.identity if change.before is not None else "",
         },

@@ -38,7 +38,14 @@ def plan_schema() -> Schema:
                     **_table(**_SIDES),
                     "properties": {**_SIDES, "replace_paths": _list(_list(_TEXT))},
                 },
-                sindplan=_table(scope=_TEXT, reason=_TEXT, fields=_list(_TEXT), digest=_DIGEST, id=_TEXT),
+                sindplan=_table(
+                    scope=_TEXT,
+                    reason=_TEXT,
+                    fields=_list(_TEXT),
+                    text={**_list(_TEXT), "description": "What differs, as people read it, a line each."},
+                    digest=_DIGEST,
+                    id=_TEXT,
+                ),
             ),
             "drift": _table(**_RESOURCE, change=_table(**_SIDES)),
             "sindplan": _table(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ UNKNOWN_YET = ("subnet",)
 _LONG = frozenset({"declaration"})
 """Fields that say nothing to a reader: their hash tells whether they differ."""
 _OTHERS = 0o077
+_PROMISED = re.compile(r"<(?:address|host key) of [^<>]+>")
+"""What stands for the address or the host key of a node until there is one."""
 
 
 @frozen
@@ -55,12 +58,17 @@ def values(resource: Resource | None) -> Values:
             shown[name] = SENSITIVE
         elif name in _LONG:
             shown[name] = hashed(value)
-        elif name in UNKNOWN_YET and not value:
+        elif (name in UNKNOWN_YET and not value) or (isinstance(value, str) and is_unknown(value)):
             unknown.append(name)
             shown[name] = None
         if name == "content" or name in _LONG:
             compared[name] = hashed(value)
     return Values(shown, compared, tuple(sensitive), tuple(unknown))
+
+
+def is_unknown(value: str) -> bool:
+    """Say whether a value is known only once the plan is applied."""
+    return _PROMISED.fullmatch(value) is not None
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type

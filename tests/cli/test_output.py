@@ -1,5 +1,6 @@
 """What reaches the terminal: which stream, which bytes, and that nothing that is printed ends in a traceback."""
 
+import json
 import os
 import pty
 import re
@@ -83,7 +84,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_colour_is_for_terminals_and_says_nothing_by_itself(state: Path, world: World, call: Call) -> None:
-    coloured = on_a_terminal("plan", "-f", str(state))
+    coloured = on_a_terminal("plan", "-f", str(state), COLUMNS="200")
 
     assert f"{ESC}[32m  + node{ESC}[0m" in coloured
     assert DIGEST.sub("", unstyle(coloured)) == HEADING + call("plan").out
@@ -162,17 +163,36 @@ def test_a_full_disk_is_one_clear_line(arguments: list[str], state: Path) -> Non
     assert b"Error: The output could not be written: No space left on device.\n" in done.stderr
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_of_the_terminal_will_do(encoding: str, folder: Path) -> None:
+def test_a_terminal_gets_no_line_that_is_wider_than_it_is(state: Path, world: World, call: Call) -> None:
+    coloured = on_a_terminal("plan", "-f", str(state), COLUMNS="64")
+
+    shown = DIGEST.sub("", unstyle(coloured))
+    assert max(map(len, shown.splitlines())) <= 64
+    # Without a terminal nothing is folded, and in either the same is said.
+    assert shown.split() == (HEADING + call("plan").out).split()
+    assert f"{ESC}[32m      + NodeName=worker-0 NodeAddr=<address of worker-0> CPUs=1{ESC}[0m\n" in coloured
+    assert f"{ESC}[32m          RealMemory=512 State=UNKNOWN{ESC}[0m\n" in coloured
+
+
+@pytest.mark.parametrize(
+    ("encoding", "locale"), [("ascii", "C.UTF-8"), ("latin-1", "C.UTF-8"), ("utf-8", "C.UTF-8"), ("", "C")]
+)
+def test_any_encoding_of_the_terminal_will_do(encoding: str, locale: str, folder: Path) -> None:
     file = folder / "sindplan.toml"
     text = STATE.format(count=1) + '[realms.sind.clusters.dev.storage]\nhost_path = "/srv/é/日本"\n'
     file.write_text(text, encoding="utf-8")
 
-    done = program("plan", "-f", str(file), environment={"PYTHONIOENCODING": encoding})
+    done = program("plan", "-f", str(file), environment={"PYTHONIOENCODING": encoding, "LC_ALL": locale})
+    document = program(
+        "plan", "-f", str(file), "--format", "json", environment={"PYTHONIOENCODING": encoding, "LC_ALL": locale}
+    )
 
-    assert done.returncode == 0, done.stderr.decode()
-    # click takes a stream that says ASCII for a misunderstanding, and writes UTF-8.
-    expected = b"\xe9/\\u65e5\\u672c" if encoding == "latin-1" else "é/日本".encode()
+    assert done.returncode == document.returncode == 0, done.stderr.decode()
+    assert document.stdout.isascii()
+    assert json.loads(document.stdout)["sindplan"]["privileges"] == [
+        "sind/dev: every node reads and writes the host's /srv/é/日本"
+    ]
+    expected = {"latin-1": b"\xe9/\\u65e5\\u672c", "utf-8": "é/日本".encode()}.get(encoding, b"\\xe9/\\u65e5\\u672c")
     assert done.stdout.startswith(b"! sind/dev: every node reads and writes the host's /srv/" + expected + b"\n")
 
 

@@ -101,7 +101,7 @@ def test_a_plan_reads_no_secret(
     said = call("plan")
 
     assert (said.status, said.err) == (0, "")
-    assert "+ StoragePass = (not shown)\n" in said.out
+    assert "+ StoragePass = (sensitive value)\n" in said.out
 
 
 def test_an_apply_that_writes_no_secret_needs_none(

@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from sindplan.model.address import Address
 from sindplan.model.kind import Operation
-from sindplan.model.resource import IN_PLACE, FieldChange, Resource, difference
+from sindplan.model.resource import IN_PLACE, REPLACE, EngineObject, FieldChange, Resource, difference
 from sindplan.plan.plan import Change, Plan
-from sindplan.render.text import diff, escaped, fold, render_text
+from sindplan.render.body import diff
+from sindplan.render.escape import escaped, one_line
+from sindplan.render.node_sets import fold
+from sindplan.render.text import render_text
+from sindplan.render.wrap import columns, wrapped
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,16 @@ class Thing(Resource):
     text: str = field(default="", metadata=IN_PLACE)
 
 
+@frozen(kw_only=True)
+class Part(EngineObject):
+    """What is replaced when its size changes."""
+
+    KIND: ClassVar[str] = "part"
+
+    size: str = field(metadata=REPLACE)
+    colour: str = field(default="", metadata=IN_PLACE)
+
+
 def update(address: str, before: Thing, after: Thing) -> Change:
     return Change(
         address=Address.parse(address),
@@ -98,7 +112,8 @@ def update(address: str, before: Thing, after: Thing) -> Change:
 
 def body(change: Change) -> list[str]:
     text = render_text(Plan(changes=(change,), actions=()))
-    return [line.strip() for line in text.partition("  ~ thing\n")[2].splitlines() if line][:-1]
+    lines = [line.strip() for line in text.partition("  ~ thing\n")[2].splitlines() if line][:-1]
+    return [line for line in lines if not line.startswith("#")]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +125,9 @@ def body(change: Change) -> list[str]:
         (Thing(), Thing(running=True), "~ running = false -> true"),
         (Thing(mode=0o600), Thing(), "~ mode = 0600 -> 0644"),
         (Thing(), Thing(text='\x1b"é'), '~ text = "" -> "\\x1b"é"'),
+        # A value forges no line.
+        (Thing(), Thing(text="a\nPlan: 0\tto"), '~ text = "" -> "a\\nPlan: 0\\tto"'),
+        (Thing(text="<address of worker-3>"), Thing(text="x"), '~ text = (known after apply) -> "x"'),
     ],
 )
 def test_values_as_people_read_them(before: Thing, after: Thing, line: str) -> None:
@@ -182,3 +200,54 @@ def test_names_from_outside_are_escaped() -> None:
 
 def test_nothing_to_do_is_one_line() -> None:
     assert render_text(Plan(changes=(), actions=())) == "No changes. Your clusters match the declaration.\n"
+
+
+def test_a_field_that_cannot_change_in_place_says_so_and_those_that_do_not_differ_are_counted() -> None:
+    before, after = Part(size="1", id="abc"), Part(size="2", id="abc")
+    change = Change(
+        address=Address.parse("r/c/part/x"), operation=Operation.REPLACE, before=before, after=after,
+        fields=difference(before, after),
+    )  # fmt: skip
+
+    lines = render_text(Plan(changes=(change,), actions=())).splitlines()
+
+    assert lines[lines.index("-/+ part") + 1 :][:3] == [
+        "      ~ id = (known after apply)",
+        '      ~ size = "1" -> "2"  # forces replacement',
+        "      # (1 unchanged field hidden)",
+    ]
+
+
+def test_many_lines_that_differ_by_a_worker_and_its_address_are_told_by_the_first_and_the_last() -> None:
+    def text(memory: int) -> str:
+        nodes = [f"NodeName=worker-{i} NodeAddr=10.0.0.{i} RealMemory={memory}\n" for i in range(9)]
+        workers = ",".join(f"worker-{i}" for i in range(9))
+        return f"{''.join(nodes)}Max={memory}\nPartitionName=all Nodes={workers} State=UP\n"
+
+    assert [*diff(text(512), text(1024))] == [
+        "@@ -1,11 +1,11 @@",
+        "-NodeName=worker-0 NodeAddr=10.0.0.0 RealMemory=512",
+        "-(7 more lines like this one, up to)",
+        "-NodeName=worker-8 NodeAddr=10.0.0.8 RealMemory=512",
+        "-Max=512",
+        "+NodeName=worker-0 NodeAddr=10.0.0.0 RealMemory=1024",
+        "+(7 more lines like this one, up to)",
+        "+NodeName=worker-8 NodeAddr=10.0.0.8 RealMemory=1024",
+        "+Max=1024",
+        " PartitionName=all Nodes=worker-[0-8] State=UP",
+    ]
+
+
+def test_lines_that_would_look_the_same_are_not_folded() -> None:
+    workers = ",".join(f"worker-{i}" for i in range(9))
+
+    assert [*diff(f"Nodes={workers}\n", "Nodes=worker-[0-8]\n")][1:] == [f"-Nodes={workers}", "+Nodes=worker-[0-8]"]
+
+
+@given(st.text(st.characters(codec="utf-8", categories=["L", "Zs", "Nd"])).map(one_line), st.integers(1, 100))
+def test_folding_a_line_loses_nothing_but_spaces(line: str, width: int) -> None:
+    pieces = [*wrapped(line, width)]
+
+    assert "".join(pieces).replace(" ", "") == line.replace(" ", "")
+    assert width < 20 or all(columns(piece) <= width for piece in pieces)
+    assert len(pieces) == 1 or all(piece.strip(" ") for piece in pieces)

@@ -1,0 +1,47 @@
+"""`sindplan graph`."""
+
+from pathlib import Path
+
+import click
+
+from sindplan.cli import formats, options, output
+from sindplan.cli.plan_file import read_plan_document
+from sindplan.cli.planning import planned
+
+
+@click.command()
+@click.argument("saved", required=False, metavar="[PLAN]", type=click.Path(path_type=Path))
+@options.files
+@options.replace
+@options.prune
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(formats.GRAPHS),
+    default="dot",
+    show_default=True,
+    help="For Graphviz (`dot -Tsvg`), or for mermaid.",
+)
+@click.option(
+    "--all", "whole", is_flag=True, help="Draw every action, also of a large plan, whose equal ones are one otherwise."
+)
+@options.no_probe
+def command(
+    saved: Path | None,
+    paths: tuple[Path, ...],
+    replace: tuple[str, ...],
+    prune: bool,
+    form: formats.Format,
+    whole: bool,
+    no_probe: bool,
+) -> int:
+    """Print what an apply does, and what waits for what, as a graph: of a new plan, or of a saved PLAN."""
+    if saved is not None:
+        if paths or replace or prune or no_probe:
+            raise click.UsageError("A saved plan says itself what it was made from: leave the other options out.")
+        output.document(formats.rendered(form, read_plan_document(saved), saved, whole=whole))
+        return 0
+    made = planned(paths, replace, prune=prune, probe=not no_probe)
+    output.document(formats.rendered(form, made.describe(), whole=whole))
+    output.findings(made.prepared.findings)
+    return 1 if made.prepared.blocked else 0
