@@ -117,6 +117,27 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
     },
+    "show": {
+        "show saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
+        "show saved --format markdown": {"saved": 0},
+        "show sindplan.toml": {"nothing runs": 1},
+        "show": {"saved": 64},
+    },
+    "graph": {
+        "graph": {
+            "nothing runs": 0,
+            "as declared": 0,
+            "drifted": 0,
+            "edited": 0,
+            "another's": 1,
+            "invalid file": 1,
+            "no file": 1,
+            "locked": 0,
+        },
+        "graph --format mermaid saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
+        "graph --format text": {"nothing runs": 64},
+        "graph saved --prune": {"saved": 64},
+    },
     "apply": {
         f"apply {YES}": {
             "nothing runs": 0,
@@ -182,7 +203,7 @@ ROWS = [
     for arguments, situations in calls.items()
     for situation, status in situations.items()
 ]
-ENGINE = ["plan", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
+ENGINE = ["plan", "graph", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
 """What needs an engine."""
 
 
