@@ -157,6 +157,9 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "apply saved --prune": {"saved": 64},
         "apply --approve sha256:1": {"nothing runs": 64},
         f"apply --approve sha256:{'0' * 64}": {"nothing runs": 1},
+        f"apply --json {YES}": {"nothing runs": 0, "as declared": 0, "a node does not boot": 1, "invalid file": 1},
+        "apply --json saved": {"saved": 0, "nothing runs": 1},
+        "apply --json": {"nothing runs": 64},
     },
     "destroy": {
         f"destroy {YES}": {
