@@ -4,17 +4,28 @@ import json
 import re
 from typing import Any
 
+import jsonschema
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from sindplan.model.address import Address
+from sindplan.model.declaration import Declaration
 from sindplan.model.kind import Operation
 from sindplan.render.document import json_text
+from sindplan.render.document_schema import plan_schema
 from sindplan.render.reading import document_review, read_document, read_review
 from sindplan.render.review import review
 from sindplan.render.text import render_text
+from sindplan.render.values import SENSITIVE
 from sindplan.saved import Options, describe
+from sindplan.workflow import clusters_of
+from tests.edits import edited, nodes_of
 from tests.property.test_plan_laws import Situation, situations
 from tests.render.read_back import FORMATS, TALLY, of_json
-from tests.strategies import SETTINGS
+from tests.strategies import SETTINGS, declarations
+from tests.world import new_world
+
+_VALIDATOR = jsonschema.Draft202012Validator(plan_schema())
 
 
 def documented(situation: Situation) -> dict[str, Any]:
@@ -59,3 +70,55 @@ def test_a_plan_that_was_saved_reads_as_the_new_one(situation: Situation) -> Non
     assert again == document_review(document)
     assert (again.entries, again.tasks) == (review(plan).entries, review(plan).tasks)
     assert FORMATS["text"][0](again) == render_text(plan)
+
+
+@settings(SETTINGS, max_examples=25)
+@given(situations())
+def test_a_document_is_as_its_schema_says_and_marks_what_is_unknown_and_what_is_not_shown(situation: Situation) -> None:
+    document = documented(situation)
+
+    assert [error.message for error in _VALIDATOR.iter_errors(document)] == []
+    addresses = [change["address"] for change in document["resource_changes"]]
+    assert [str(address) for address in sorted(map(Address.parse, addresses))] == addresses
+    drifted = {change["address"] for change in document["resource_drift"]}
+    assert drifted == {one["address"] for one in document["resource_changes"] if one["sindplan"]["cause"] == "drift"}
+    for change in document["resource_changes"]:
+        sides = change["change"]
+        assert (sides["before"] is None) == (sides["actions"] == ["create"])
+        assert (sides["after"] is None) == (sides["actions"] == ["delete"])
+        assert all(sides["after"][name] is None for name in sides["after_unknown"])
+        for side in ("before", "after"):
+            hidden = sides[f"{side}_sensitive"]
+            shown = {name for name, value in (sides[side] or {}).items() if value == SENSITIVE}
+            assert shown == hidden.keys()
+        # What must be replaced says by which fields, or that it was asked for.
+        assert ("replace_paths" in sides) <= (sides["actions"] == ["delete", "create"])
+    acted = [address for action in document["sindplan"]["graph"] for address in action["changes"]]
+    assert set(acted) <= set(addresses)
+
+
+@settings(SETTINGS, max_examples=15)
+@given(st.data(), situations())
+def test_one_base_and_one_declaration_have_one_plan(data: st.DataObject, situation: Situation) -> None:
+    first, again = (documented(situation)["sindplan"] for _ in range(2))
+    assert (first["base"], first["desired"], first["digest"]) == (again["base"], again["desired"], again["digest"])
+
+    world = situation.world
+    there = [name for cluster in clusters_of(situation.declaration) for name in nodes_of(world, cluster)]
+    if there:
+        world.engine.remove_container(data.draw(st.sampled_from(there)))
+        then = documented(situation)["sindplan"]
+        assert then["base"] != first["base"]
+        assert then["desired"] == first["desired"]
+
+
+@settings(SETTINGS, max_examples=10)
+@given(declarations(), st.data())
+def test_another_declaration_is_another_desire(declaration: Declaration, data: st.DataObject) -> None:
+    other = data.draw(edited(declaration))
+    world = new_world(seed=1)
+    one, two = (documented(Situation(world, each))["sindplan"] for each in (declaration, other))
+
+    if clusters_of(declaration) == clusters_of(other):
+        assert one["base"] == two["base"]
+    assert (one["desired"] == two["desired"]) == (one["declaration"] == two["declaration"])
