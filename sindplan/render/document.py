@@ -155,7 +155,7 @@ def _with_cause(table: dict[str, Any], *, drifted: bool) -> dict[str, Any]:
 
 
 def base(observed: State, engine: str, records: Mapping[str, str]) -> str:
-    """Return a fingerprint of what a plan was made from: of one base, one declaration has one plan.
+    """Return a fingerprint of what was there when a plan was made.
 
     Args:
         engine: The engine's id.
