@@ -21,8 +21,9 @@ from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
 from sindplan.preflight.allowed import Allowed
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.document import Context, digest, document, resource_change
+from sindplan.render.document import Context, base, digest, document, resource_change
 from sindplan.render.reading import BAD, no_plan, read_document, table, text
+from sindplan.render.values import hashed
 from sindplan.statefile.read import read_tables
 from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
@@ -51,6 +52,8 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
     Args:
         timestamp: When it was made, as RFC 3339 has it.
     """
+    declared = spelled(canonical(masked_secrets(declaration)))
+    records = _records(prepared)
     context = Context(
         drifted=lambda change: is_drift(change.reason),
         images=image_ids(prepared),
@@ -59,8 +62,10 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
             "findings": [_finding(finding) for finding in prepared.findings],
             "privileges": list(prepared.privileges),
             "engine": prepared.engine.engine_id,
-            "records": _records(prepared),
-            "declaration": spelled(canonical(masked_secrets(declaration))),
+            "records": records,
+            "base": base(prepared.before.observed().state, prepared.engine.engine_id, records),
+            "desired": hashed(declared),
+            "declaration": declared,
             "options": {
                 "replace": [str(address) for address in options.replace],
                 "allow_job_loss": options.allowed.jobs,

@@ -7,6 +7,7 @@ import click
 from attrs import evolve
 
 from sindplan.cli import options, output
+from sindplan.cli.events import streamed
 from sindplan.cli.execution import Consent, execute_prepared, lock_option, rollback_option, wait_option
 from sindplan.cli.plan_file import read_plan_file
 from sindplan.execute.apply import OnFailure
@@ -37,6 +38,7 @@ from sindplan.model.address import Address
 @wait_option
 @rollback_option
 @lock_option
+@streamed
 def command(
     saved: Path | None,
     paths: tuple[Path, ...],

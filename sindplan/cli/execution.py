@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import frozen
 
-from sindplan.cli import output
+from sindplan.cli import events, output
 from sindplan.cli.ask import agreed
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
@@ -159,6 +159,8 @@ def execute_prepared(
 def _offer(prepared: Prepared, consent: Consent, words: Words, told: tuple[Finding, ...] = ()) -> int | None:
     """Show a plan and ask; return an exit status when it is not to be executed."""
     show(prepared, words.nothing, told)
+    if (stream := events.current()) is not None:
+        stream.offered(prepared)
     if consent.reviewed is not None and (done := consent.reviewed.check(prepared)):
         output.say(done)
     if not prepared.blocked and prepared.plan.empty:
@@ -200,6 +202,7 @@ def _execute(
     settings: Settings,
 ) -> int:
     progress = output.Progress()
+    stream = events.current()
     with _interruptible() as stop:
         applied = apply(
             prepared.plan,
@@ -208,10 +211,12 @@ def _execute(
             slurm=slurm,
             owner=prepared.owner,
             observe_again=observe_again,
-            reporter=progress,
+            reporter=progress if stream is None else events.Reporting(stream, progress),
             settings=settings,
             stop=stop,
         )
+    if stream is not None:
+        stream.applied(applied)
     return _tell(prepared.plan, applied, words, progress.seconds)
 
 

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TextIO
 
 import click
@@ -24,6 +24,8 @@ _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
 _ASCII = frozenset({"ascii", "us-ascii", "ansi_x3.4-1968", "646"})
 _ASCII_LOCALES = frozenset({"C", "POSIX"})
+EVENTS = "sindplan.events"
+"""Where click's context keeps the stream of events that stdout belongs to (see cli.events)."""
 _wanted = True
 
 
@@ -38,14 +40,24 @@ def _styled(text: str, colour: str, *, err: bool = False, bold: bool = False) ->
     return click.style(text, fg=colour, bold=bold or None) if _wanted and stream.isatty() else text
 
 
+def stream() -> object:
+    """Return the stream of events that stdout belongs to; None where people read it."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(EVENTS) if context is not None else None
+
+
 def data(text: str) -> None:
-    """Print to stdout, coloured by the symbols in front of lines."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    """Print to stdout, or to stderr where stdout belongs to events; coloured by the symbols in front of lines."""
+    err = stream() is not None
+    read = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size().columns if read.isatty() else None
     for line in text.splitlines():
         found = _SIGNED.match(line)
-        shown = _for(sys.stdout, line)
+        shown = _for(read, line)
         for piece in wrapped(shown, width) if width else [shown]:
-            click.echo(_styled(piece, _COLOURS[found[1]]) if found else piece)
+            # As with `say`: nobody need read what events tell.
+            with suppress(OSError) if err else nullcontext():
+                click.echo(_styled(piece, _COLOURS[found[1]], err=err) if found else piece, err=err)
 
 
 def document(text: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from sindplan.model.kind import MAKING, Operation
-from sindplan.model.resource import Cost, FieldChange
+from sindplan.model.resource import Cost, FieldChange, State
 from sindplan.plan.plan import Action, Change, Plan
 from sindplan.render.body import body
 from sindplan.render.values import Values, hashed, values
@@ -68,7 +68,10 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
         "applyable": not blocked and not plan.empty,
         "complete": True,
         "errored": False,
-        "resource_changes": [resource_change(change, context.images) for change in plan.changes],
+        "resource_changes": [
+            _with_cause(resource_change(change, context.images), drifted=context.drifted(change))
+            for change in plan.changes
+        ],
         "resource_drift": [_drifted(change) for change in plan.changes if context.drifted(change)],
         "sindplan": {
             "format": FORMAT,
@@ -144,6 +147,22 @@ def resource_change(change: Change, images: Mapping[str, str]) -> dict[str, Any]
             "id": change.before.identity if change.before is not None else "",
         },
     }
+
+
+def _with_cause(table: dict[str, Any], *, drifted: bool) -> dict[str, Any]:
+    """Return a change's table that says, too, who made it needed: whoever edited the declaration, or a hand."""
+    return {**table, "sindplan": {"cause": "drift" if drifted else "declaration", **table["sindplan"]}}
+
+
+def base(observed: State, engine: str, records: Mapping[str, str]) -> str:
+    """Return a fingerprint of what was there when a plan was made.
+
+    Args:
+        engine: The engine's id.
+        records: The id of each cluster's record.
+    """
+    seen = {str(address): [values(resource).compared, resource.identity] for address, resource in observed.items()}
+    return hashed({"engine": engine, "records": records, "observed": seen})
 
 
 def _drifted(change: Change) -> dict[str, Any]:

@@ -39,6 +39,10 @@ def plan_schema() -> Schema:
                     "properties": {**_SIDES, "replace_paths": _list(_list(_TEXT))},
                 },
                 sindplan=_table(
+                    cause={
+                        "enum": ["declaration", "drift"],
+                        "description": "Whether an edit or a hand made it needed.",
+                    },
                     scope=_TEXT,
                     reason=_TEXT,
                     fields=_list(_TEXT),
@@ -52,6 +56,8 @@ def plan_schema() -> Schema:
                 format={"const": FORMAT},
                 version=_TEXT,
                 digest={**_DIGEST, "description": "What `apply --approve` takes."},
+                base={**_DIGEST, "description": "Of all that was found, of the engine and of the records."},
+                desired={**_DIGEST, "description": "Of the declaration, secrets left out."},
                 summary=_table(**{operation.value: {"type": "integer", "minimum": 0} for operation in Operation}),
                 graph=_list({"$ref": "#/$defs/action"}),
                 blocked=_FLAG,

@@ -14,13 +14,14 @@ from attrs import frozen
 from sindplan.model.kind import Operation
 from sindplan.render.markdown_escape import code, fence, longest_run, prose
 from sindplan.render.node_sets import fold
-from sindplan.render.review import DESTRUCTIVE, ORDER, Block, Remark, Review, blocks
+from sindplan.render.review import DESTRUCTIVE, ORDER, Block, Remark, Review, told
 from sindplan.render.text import NO_CHANGES, SYMBOLS, heading_lines, tally
 
 LIMIT = 60_000
 """Bytes of UTF-8. GitHub takes 65,536 characters in a comment, and whoever posts it adds a line or two."""
 _LONGEST_LINE = 400
 """Characters of a line; a diff of something longer is read elsewhere."""
+_LONGEST_NAME = 100
 _LONGEST_REMARK = 1_500
 _ROOM_FOR_REMARKS = 8_000
 _ROOM_FOR_PRIVILEGES = 4_000
@@ -34,6 +35,7 @@ _TITLES = {
     Operation.CREATE: "Created",
 }
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SIGNS = frozenset("+-#@! ")
 _HEADS = {Operation.DELETE: "-", Operation.REPLACE: "-", Operation.UPDATE: "!", Operation.CREATE: "+"}
 """Signs by which a diff fence colours a line, where the text has its symbols."""
 
@@ -47,10 +49,10 @@ def markdown(found: Review) -> str:
 
 def _head(found: Review) -> Iterator[str]:
     yield marker(found)
-    yield f"## sindplan{f' {code(_cut(found.name))}' if found.name else ''}: {_title(found)}"
+    yield f"## sindplan{f' {code(_cut(found.name, _LONGEST_NAME))}' if found.name else ''}: {_title(found)}"
     if any(found.counts[operation] for operation in DESTRUCTIVE):
         yield from _destructive(found)
-    if any(remark.blocks for remark in found.remarks):
+    if found.blocked or any(remark.blocks for remark in found.remarks):
         yield from ("", "> [!WARNING]", "> This plan is blocked: it cannot be applied as it is.")
     yield from _fitted(_remarks(found.remarks), _ROOM_FOR_REMARKS, "findings")
     yield from _fitted(
@@ -64,12 +66,12 @@ def _head(found: Review) -> Iterator[str]:
 
 def marker(found: Review) -> str:
     """Return the hidden line by which a bot finds its own comment."""
-    facts = json.dumps({"name": _cut(found.name), "digest": _digest(found)})
-    # Two hyphens or an angle bracket could end a comment of HTML.
+    facts = json.dumps({"name": _cut(found.name, _LONGEST_NAME), "digest": _digest(found)})
+    # Two hyphens or an angle bracket could end a comment of HTML, and some bots look for mentions in raw text.
     return f"<!-- sindplan plan {facts.translate(_IN_COMMENTS)} -->"
 
 
-_IN_COMMENTS = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "-<>"})
+_IN_COMMENTS = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "-<>@"})
 
 
 def _title(found: Review) -> str:
@@ -149,7 +151,7 @@ class _Piece:
 
 def _details(found: Review, room: int) -> str:
     """Return the changes in sections that are folded, within so many bytes."""
-    pieces = [_piece(block) for block in blocks(found.entries)]
+    pieces = [_piece(block) for block in told(found)]
     longest = max((longest_run(line) for piece in pieces for line in (*piece.heading, *piece.body)), default=0)
     # A fence more than is there, for those of each section and the words around them.
     room -= (2 * max(longest + 1, 3) + 400) * len(ORDER)
@@ -207,8 +209,14 @@ def _piece(block: Block) -> _Piece:
 
 
 def _signed(line: str) -> str:
-    """Return a line of a body whose sign colours it."""
-    return f"!{line[1:]}" if line.startswith("~") else line
+    """Return a line of a body whose sign colours it.
+
+    A line without a sign is set in: GitLab has taken fences of three backticks within longer ones for their ends, and what followed
+    at the beginning of a line for a command (`/merge`).
+    """
+    if line.startswith("~"):
+        return f"!{line[1:]}"
+    return line if line[:1] in _SIGNS else f" {line}"
 
 
 def _cut(line: str, longest: int = _LONGEST_LINE) -> str:
@@ -216,16 +224,16 @@ def _cut(line: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def _foot(found: Review) -> Iterator[str]:
-    if found.entries and not found.blocked:
-        yield f"To apply exactly this: `sindplan apply --approve {_digest(found)}`"
+    if found.entries and not found.blocked and (digest := _digest(found)):
+        yield f"To apply exactly this, with the options that it was planned with: `sindplan apply --approve {digest}`"
         yield ""
-    said = (f"sindplan {found.version}" if found.version else "", found.made)
-    yield f"<sub>{prose(_cut(' · '.join(filter(None, said))))}</sub>"
+    said = [code(_cut(one, _LONGEST_NAME)) for one in (f"sindplan {found.version}".strip(), found.made) if one]
+    yield f"<sub>{' · '.join(said)}</sub>"
 
 
 def _digest(found: Review) -> str:
     """Return the digest, which stands in a command that people copy, if it is one."""
-    return found.digest if _DIGEST.fullmatch(found.digest) else "DIGEST"
+    return found.digest if _DIGEST.fullmatch(found.digest) else ""
 
 
 def _size(text: str) -> int:

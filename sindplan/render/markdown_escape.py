@@ -8,11 +8,12 @@ import re
 from collections.abc import Sequence
 
 _RUN = re.compile(r"`+")
-_SIGNS = re.compile(r"([\\`*_{}\[\]()+!|~^$=.-])")
-_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_SIGNS = re.compile(r"([\\`*_{}\[\]()+!|~^=.-])")
+# A dollar sign begins a formula, and GitHub looks for those before it looks for backslashes.
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "$": "&#36;"})
 _APART = "&#8203;"
-_CALLS = re.compile(r"([@#&%!$~](?=[\w\"@])|:(?=//|[\w+-]+:)|(?<=[Ww]{3})\.|(?<=[Gg][Hh])-)")
-"""Signs that mention people, issues, snippets or labels, and those that a link or a picture cannot do without."""
+_CALLS = re.compile(r"([@#&%!$~^](?=[\w\"@])|[*\[](?=\w+:)|:(?=//|[\w+-]+:)|(?<=[Ww]{2})[Ww](?=\.)|(?<=[Gg][Hh])-)")
+"""Signs that mention people, issues, snippets, labels or iterations, and those that a link or a picture cannot do without."""
 
 
 def code(text: str) -> str:

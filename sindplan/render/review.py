@@ -14,6 +14,8 @@ from sindplan.render.node_sets import NUMBERED
 DESTRUCTIVE = (Operation.DELETE, Operation.REPLACE)
 ORDER = (*DESTRUCTIVE, Operation.UPDATE, Operation.CREATE)
 """What a reviewer must not miss comes first."""
+_ACROSS_ABOVE = 100
+"""Changes; of fewer, those of one cluster stay together."""
 
 
 @frozen(kw_only=True)
@@ -144,10 +146,20 @@ def flat(text: str) -> Address:
     return Address(tuple(one_line(text).split("/")))
 
 
-def blocks(entries: Sequence[Entry]) -> list[Block]:
-    """Put together what reads alike but for the number of a worker: removals and replacements first, then by address."""
+def told(found: Review) -> list[Block]:
+    """Return the blocks that a plan is told in: of a large one what reads alike in several clusters is one, too."""
+    return blocks(found.entries, across=len(found.entries) > _ACROSS_ABOVE)
+
+
+def blocks(entries: Sequence[Entry], *, across: bool = False) -> list[Block]:
+    """Put together what reads alike but for the number of a worker: removals and replacements first, then by address.
+
+    Args:
+        across: Whether what reads alike in several clusters is one block too.
+    """
     groups: dict[tuple[object, ...], list[Entry]] = {}
     for one in sorted(entries, key=lambda entry: (ORDER.index(entry.operation), entry.address)):
         alike = tuple(NUMBERED.sub("worker-N", line) for line in one.body)
-        groups.setdefault((one.operation, one.kind, one.address.scope, one.reason, alike), []).append(one)
+        scope = None if across else one.address.scope
+        groups.setdefault((one.operation, one.kind, scope, one.reason, alike), []).append(one)
     return [Block(tuple(group)) for group in groups.values()]

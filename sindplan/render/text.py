@@ -1,6 +1,6 @@
 """A plan as text, in terraform's manner: symbols, a reason for each change, diffs of files, terraform's summary line.
 
-Removals and replacements come first. Equal changes of several workers are one block, their names folded as a node set.
+Removals and replacements come first. Equal changes of several resources are one block, names of workers folded as a node set.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sindplan.model.kind import Operation
 from sindplan.plan.plan import Plan
 from sindplan.render.node_sets import fold
-from sindplan.render.review import ORDER, Block, Review, blocks, review
+from sindplan.render.review import ORDER, Block, Review, review, told
 
 SYMBOLS = {
     Operation.DELETE: "-",
@@ -44,7 +44,7 @@ def review_text(found: Review, nothing: str = NO_CHANGES, heading: str = WILL_DO
     counts = found.counts
     lines = [heading, ""]
     lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(ORDER) if counts[operation]]
-    for block in blocks(found.entries):
+    for block in told(found):
         lines += ["", *_block(block)]
     return "\n".join([*lines, "", *summary(counts)]) + "\n"
 

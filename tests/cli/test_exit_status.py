@@ -117,6 +117,27 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
     },
+    "show": {
+        "show saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
+        "show saved --format markdown": {"saved": 0},
+        "show sindplan.toml": {"nothing runs": 1},
+        "show": {"saved": 64},
+    },
+    "graph": {
+        "graph": {
+            "nothing runs": 0,
+            "as declared": 0,
+            "drifted": 0,
+            "edited": 0,
+            "another's": 1,
+            "invalid file": 1,
+            "no file": 1,
+            "locked": 0,
+        },
+        "graph --format mermaid saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
+        "graph --format text": {"nothing runs": 64},
+        "graph saved --prune": {"saved": 64},
+    },
     "apply": {
         f"apply {YES}": {
             "nothing runs": 0,
@@ -136,6 +157,9 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "apply saved --prune": {"saved": 64},
         "apply --approve sha256:1": {"nothing runs": 64},
         f"apply --approve sha256:{'0' * 64}": {"nothing runs": 1},
+        f"apply --json {YES}": {"nothing runs": 0, "as declared": 0, "a node does not boot": 1, "invalid file": 1},
+        "apply --json saved": {"saved": 0, "nothing runs": 1},
+        "apply --json": {"nothing runs": 64},
     },
     "destroy": {
         f"destroy {YES}": {
@@ -182,7 +206,7 @@ ROWS = [
     for arguments, situations in calls.items()
     for situation, status in situations.items()
 ]
-ENGINE = ["plan", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
+ENGINE = ["plan", "graph", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
 """What needs an engine."""
 
 

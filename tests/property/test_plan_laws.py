@@ -26,12 +26,14 @@ from sindplan.model.declaration import Declaration, WorkerGroup
 from sindplan.model.hidden import Hidden
 from sindplan.model.kind import Operation
 from sindplan.plan.graph import BARRIER
+from sindplan.render.reading import document_review
 from sindplan.render.text import SYMBOLS, render_text
 from sindplan.saved import Options, describe
 from sindplan.slurm.simulated import SimulatedSlurm
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.edits import DAMAGE, MESH_DAMAGE, edited, nodes_of
 from tests.faults import MUTATING, FaultyEngine
+from tests.render.read_back import FORMATS
 from tests.strategies import SETTINGS, declarations, declared, documents
 from tests.world import PASSWORD, World, new_world
 
@@ -211,7 +213,9 @@ def _told(world: World, declaration: Declaration) -> Iterator[str]:
     """Yield everything that people or other programs get to see: plans, findings, labels and command lines."""
     prepared = world.prepare(declaration)
     yield render_text(prepared.plan)
-    yield json.dumps(describe(prepared, declaration, Options(), ""))
+    document = describe(prepared, declaration, Options(), "")
+    yield json.dumps(document)
+    yield from (render(document_review(document)) for render, _ in FORMATS.values())
     yield repr(prepared)
     for summary in world.engine.containers():
         yield repr(world.engine.inspect_container(summary.id))

@@ -1,20 +1,26 @@
-"""The schema of plans in the repository is what the code makes."""
+"""The schemas of plans and of events in the repository are what the code makes."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
-from sindplan.render.document_schema import FILE_NAME, plan_schema
+from sindplan.render import document_schema, events_schema
+from sindplan.render.document_schema import plan_schema
 
-FILE = Path(__file__).parents[2] / "schemas" / FILE_NAME
+FOLDER = Path(__file__).parents[2] / "schemas"
 
 
-def test_the_file_is_what_the_code_makes(pytestconfig: pytest.Config) -> None:
-    text = f"{json.dumps(plan_schema(), indent=2, ensure_ascii=False)}\n"
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [(document_schema.FILE_NAME, plan_schema()), (events_schema.FILE_NAME, events_schema.events_schema())],
+)
+def test_the_file_is_what_the_code_makes(pytestconfig: pytest.Config, name: str, schema: dict[str, Any]) -> None:
+    text = f"{json.dumps(schema, indent=2, ensure_ascii=False)}\n"
     if pytestconfig.getoption("--update-golden"):
-        FILE.write_text(text, encoding="utf-8")
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
-    assert FILE.read_text(encoding="utf-8") == text
-    jsonschema.Draft202012Validator.check_schema(plan_schema())
+    assert (FOLDER / name).read_text(encoding="utf-8") == text
+    jsonschema.Draft202012Validator.check_schema(schema)

@@ -155,6 +155,16 @@ def test_equal_changes_of_workers_are_one_block_and_others_are_not() -> None:
     assert "worker-N" not in text
 
 
+def test_of_a_large_plan_equal_changes_in_several_clusters_are_one_block() -> None:
+    changes = tuple(
+        update(f"r/{cluster}/thing/worker-{i}", Thing(cpus=1), Thing(cpus=2)) for cluster in "cd" for i in range(51)
+    )
+
+    text = render_text(Plan(changes=changes, actions=()))
+
+    assert "  # r/c/thing/worker-[0-50]\n  # r/d/thing/worker-[0-50] will be updated in-place (102 resources)\n" in text
+
+
 def test_removals_and_replacements_come_first_and_the_legend_has_only_what_is_used() -> None:
     thing = Thing()
 

@@ -2,7 +2,11 @@
 
 import json
 
+import jsonschema
 import pytest
+
+from sindplan.render.events_schema import events_schema
+from tests.render.read_back import FORMATS, of_text
 
 pytestmark = pytest.mark.proof
 
@@ -33,8 +37,17 @@ def test_a_saved_plan_is_refused_when_a_worker_is_gone_and_made_anew_it_works_on
     digest = json.loads(lab.file.with_name("cluster.plan").read_bytes())["sindplan"]["digest"]
     assert f"Digest: {digest}" in lab.sindplan("plan", "-f", str(lab.file)).err
     lab.sindplan("apply", "-f", str(lab.file), "--approve", "sha256:" + 64 * "0", code=1)
-    lab.sindplan("apply", plan)
+    new = lab.sindplan("plan", "-f", str(lab.file)).out
+    assert lab.sindplan("show", plan, DOCKER_HOST="unix:///nowhere").out == new
+    told = of_text(new)
+    for form, (_, read_back) in FORMATS.items():
+        assert read_back(lab.sindplan("show", plan, "--format", form, DOCKER_HOST="unix:///nowhere").out) == told
+    events = [json.loads(line) for line in lab.sindplan("apply", "--json", plan).out.splitlines()]
 
+    for event in events:
+        jsonschema.validate(event, events_schema())
+    assert {(one["change"]["action"], one["change"]["resource"]["addr"]) for one in events if "change" in one} == told
+    assert events[-1]["outcome"]["done"] == [f"{realm}/dev"]
     lab.settled()
     assert lab.states(realm) == {"worker-0": "idle", "worker-1": "idle"}
     assert lab.identity(*stay) == stay
