@@ -21,6 +21,7 @@ from sindplan.model.declaration import Declaration
 from sindplan.statefile import read
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.faults import FaultyEngine, Mode
+from tests.slurm.test_killed_at_calls import CALLS, EVENTS
 from tests.world import World, failures, new_world
 
 ROOT = Path(__file__).parents[2]
@@ -202,8 +203,12 @@ time either everything is as it was before, or the next apply arrives at the dec
 {chr(10).join(rows)}
 | in all | {total} | {total * len(WAYS)} |
 
-On the real engine, with real Slurm, a few dozen of these are tried: a process that is killed, an engine that refuses,
-hangs or is restarted (`tests/slurm/test_killed.py`, `tests/slurm/test_failures.py`).
+On the real engine, with real Slurm:
+
+- {len(CALLS)} calls and {len(EVENTS)} events of the engine at which sindplan is killed while a cluster of four workers is made,
+  changed, replaced and destroyed (`tests/slurm/test_killed_at_calls.py`);
+- lines of its output at which it is killed or interrupted (`tests/slurm/test_killed.py`);
+- nodes that do not boot, and creates that the engine refuses (`tests/slurm/test_failures.py`).
 
 This page is written by `pytest --update-golden tests/execute/test_every_call.py`.
 """

@@ -1,158 +1,153 @@
-"""Thirty times kill -9, each at another call, in apply, replace and destroy: the next apply arrives, and no data is lost.
+"""Thirty times kill -9, each at another call or event, in apply, replace and destroy: the next apply arrives, no data is lost."""
 
-The calls of a first run, which nobody kills, are what the others are aimed at: one in so many, before the engine has it, while it
-is at it, or when it is done.
-"""
-
-import hashlib
-import io
-import re
 import signal
-import tarfile
-from operator import attrgetter
 
-import docker
 import pytest
-from attrs import frozen
+from attrs import Factory, define
 
+from tests.aimed import KEPT, NETWORK, NODE, Aim, contents, counting, start
 from tests.fault_proxy import fault_proxy
 from tests.real import Lab, new_lab
 
 pytestmark = pytest.mark.proof
 
 WORKERS = [f"worker-{number}" for number in range(4)]
-AIMS = 10
-"""How many calls of each command are aimed at."""
-WAYS = ("kill", "kill-under-way", "kill-done")
-KEPT = {"munge": "munge.key", "data": "mine"}
-"""A file in each volume that must not be lost."""
-_ID = re.compile(r"\b[0-9a-f]{64}\b")
+BEFORE, MIDST, DONE = "kill", "kill-under-way", "kill-done"
+EXEC, RUN = f"POST {NODE}/exec", "POST /exec/[0-9a-f]{64}/start"
+ARCHIVE, START = f"PUT {NODE}/archive", f"POST {NODE}/start"
+RENAME, REMOVE = f"POST {NODE}/rename", f"DELETE {NODE}"
+
+FILL = "head -c 64 /dev/urandom >/data/mine"
+
+CALLS = [
+    # the lock of the realm; the networks that find free addresses; those of the mesh and the cluster
+    Aim("make", DONE, "POST /networks/create", 1),
+    Aim("make", DONE, "POST /volumes/create", 3),
+    Aim("make", BEFORE, f"DELETE {NETWORK}", 2),
+    Aim("make", MIDST, "POST /networks/create", 4),
+    Aim("make", DONE, r"POST /containers/create\?name=REALM-ssh"),
+    Aim("make", BEFORE, f"POST {NETWORK}/connect"),
+    Aim("make", MIDST, r"POST /containers/create\?name=REALM-dev-worker-3"),
+    Aim("make", MIDST, ARCHIVE, 4),
+    Aim("make", DONE, f"POST {NODE}/kill"),
+    Aim("make", DONE, ARCHIVE, 7),
+    Aim("make", BEFORE, START, 5),
+    Aim("make", MIDST, RUN, 5),
+    # the container in which a configuration is tried; the file itself
+    Aim("change", MIDST, START, 1),
+    Aim("change", DONE, ARCHIVE, 2),
+    Aim("replace", BEFORE, EXEC, 2),
+    Aim("replace", DONE, RENAME, 1),
+    Aim("replace", MIDST, r"POST /containers/create\?name=REALM-dev-controller"),
+    Aim("replace", DONE, f"POST {NODE}/stop", 1),
+    Aim("replace", BEFORE, REMOVE, 1),
+    Aim("replace", MIDST, RENAME, 2),
+    Aim("replace", DONE, START, 2),
+    Aim("destroy", DONE, RUN, 2),
+    Aim("destroy", MIDST, REMOVE, 3),
+    Aim("destroy", DONE, "DELETE /volumes/REALM-dev-munge"),
+    Aim("destroy", BEFORE, "DELETE /volumes/REALM-dev-data"),
+    Aim("destroy", BEFORE, f"POST {NETWORK}/disconnect"),
+    Aim("destroy", DONE, f"DELETE {NETWORK}", 1),
+]
+EVENTS = [
+    ("make", "container", "start", "REALM-dev-worker-2"),
+    ("replace", "container", "die", "REALM-dev-worker-0-replaced"),
+    ("destroy", "volume", "destroy", "REALM-dev-state"),
+]
+"""What is done, and what the engine says of which object when it is killed."""
+LOOK = f"[ -e /data/mine ] || {FILL}; scontrol show config | grep MaxJobCount >&2; srun -N4 hostname"
 
 
-@frozen
-class Aim:
-    """A call: the so-maniest of its kind, which it is in every run, though others may come before it in another order."""
-
-    kind: str
-    number: int
-
-
-@frozen
+@define
 class Target:
-    """A cluster of four workers, and what each command calls for when nobody kills it.
-
-    Attributes:
-        names: All there is when it stands.
-        aims: What is aimed at, by command.
-    """
+    """A cluster of four workers, and the names of all there is when it stands."""
 
     lab: Lab
     realm: str
-    names: frozenset[str]
-    aims: dict[str, list[Aim]]
+    names: list[str] = Factory(list)
+    jobs: int = 1000
 
-    def arrives(self, before: dict[str, str]) -> None:
-        """Apply once more and see that everything is there, once, and what was kept is as it was."""
+    def declare(self) -> None:
+        """Declare it, with `jobs` as MaxJobCount."""
+        more = f'[CLUSTER.slurm]\nmain = "MaxJobCount={self.jobs}"'
+        self.lab.declare(self.lab.cluster(self.realm, workers="count = 4", more=more))
+
+    def before(self, command: str) -> dict[str, str]:
+        """Bring about what the command begins with; return what must not be lost."""
+        if command == "make":
+            self.lab.destroy()
+            return {}
+        if command == "change":
+            self.jobs += 1
+            self.declare()
+        kept = contents(self.lab, self.realm)
+        assert set(kept) == set(KEPT)
+        return kept
+
+    def arrives(self, command: str, before: dict[str, str]) -> None:
+        """Apply once more and see that everything is there, once, and that what was kept is as it was."""
+        kept = contents(self.lab, self.realm)
+        # What is gone was reached by a destroy, whole; a key that an apply wrote stays the one.
+        assert before == {} or kept.items() <= before.items()
+        assert command == "destroy" or kept.keys() >= before.keys()
+
         self.lab.apply()
+
         self.lab.settled()
-        assert self.lab.names() == self.names
-        assert self.lab.states(self.realm) == dict.fromkeys(WORKERS, "idle")
-        hosts = self.lab.read(f"{self.realm}-dev-controller", "srun", "-N4", "hostname")
-        assert sorted(hosts.split()) == WORKERS
+        assert names(self.lab) == self.names
+        controller = f"{self.realm}-dev-controller"
+        done = self.lab.execute(controller, "sh", "-c", LOOK)
+        assert (sorted(done.out.split()), done.err.split()[-1]) == (WORKERS, str(self.jobs)), done
         after = contents(self.lab, self.realm)
-        assert {name: after[name] for name in before} == before
+        assert {name: after[name] for name in kept} == kept
 
 
-COMMANDS = {
-    "apply": ("apply", ()),
-    "replace": ("apply", ("--replace", "REALM/dev")),
-    "destroy": ("destroy", ()),
-}
-
-
-def run(lab, realm, command, proxy):
-    """Run a command behind a proxy; return its exit status."""
-    name, options = COMMANDS[command]
-    options = [option.replace("REALM", realm) for option in options]
-    return lab.start(name, *options, DOCKER_HOST=proxy.address).wait()
-
-
-def contents(lab, realm):
-    """Return digests of what must not be lost, of the volumes that are there; no node need run for it."""
-    found = {}
-    for volume, name in KEPT.items():
-        if f"{realm}-dev-{volume}" not in lab.volumes():
-            continue
-        mount = docker.types.Mount("/kept", f"{realm}-dev-{volume}", no_copy=True)
-        config = lab.docker.create_host_config(mounts=[mount])
-        reader = lab.docker.create_container(lab.image, host_config=config, name=f"{realm}-reader")["Id"]
-        try:
-            parts, _ = lab.docker.get_archive(reader, f"/kept/{name}")
-            with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as tar:
-                found[volume] = hashlib.sha256(tar.extractfile(name).read()).hexdigest()
-        except docker.errors.NotFound:
-            pass  # nothing was written yet
-        finally:
-            lab.docker.remove_container(reader)
-    return found
-
-
-def kind_of(call):
-    """Return a pattern of a call and its like: ids are other ones in each run."""
-    return _ID.sub("[0-9a-f]{64}", re.escape(call.what)) + "$"
-
-
-def aims(seen):
-    """Choose calls, evenly over a run."""
-    changes = sorted((call for call in seen if call.number), key=attrgetter("number"))
-    kinds = [kind_of(call) for call in changes]
-    chosen = [round(at * (len(changes) - 1) / (AIMS - 1)) for at in range(AIMS)]
-    return [Aim(kinds[at], kinds[: at + 1].count(kinds[at])) for at in chosen]
+def names(lab):
+    """Return the names of all there is; the record of what was applied has two by turns."""
+    return sorted(name.removesuffix("-next") for name in lab.names())
 
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory):
     with new_lab(tmp_path_factory.mktemp("aimed")) as lab:
-        realm = lab.realm()
-        lab.declare(lab.cluster(realm, workers="count = 4"))
-        found = {}
-        names = frozenset()
-        for command in COMMANDS:
-            with fault_proxy(lab.address) as proxy:
-                assert run(lab, realm, command, proxy) == 0
-            found[command] = aims(proxy.seen)
-            names = names or frozenset(lab.names())
-        assert lab.names() == set()
-        yield Target(lab, realm, names, found)
-
-
-def strike(target, command, at):
-    """Kill a command at one of its calls; return what was there of what must not be lost."""
-    aim = target.aims[command][at]
-    way = WAYS[at % len(WAYS)]
-    with fault_proxy(target.lab.address, way, at=[aim.number], counting=aim.kind) as proxy:
-        code = run(target.lab, target.realm, command, proxy)
-        assert [call.fault for call in proxy.struck] == [way], f"{aim} did not come; exit status {code}"
-    assert code == -signal.SIGKILL
-    return contents(target.lab, target.realm)
-
-
-@pytest.mark.parametrize("at", range(AIMS))
-@pytest.mark.parametrize("command", COMMANDS)
-def test_killed(target, command, at):
-    lab, realm = target.lab, target.realm
-    if command == "apply":
-        lab.destroy()
-        before = {}
-    else:
+        target = Target(lab, lab.realm())
+        target.declare()
         lab.apply()
-        lab.read(f"{realm}-dev-controller", "sh", "-c", "[ -e /data/mine ] || head -c 64 /dev/urandom > /data/mine")
-        before = contents(lab, realm)
-        assert set(before) == set(KEPT)
+        target.names = names(lab)
+        lab.read(f"{target.realm}-dev-controller", "sh", "-c", FILL)
+        yield target
 
-    kept = strike(target, command, at)
 
-    # What is gone was reached by a destroy, whole; a key that an apply wrote stays the one.
-    assert before == {} or kept.items() <= before.items()
-    assert command == "destroy" or kept.keys() >= before.keys()
-    target.arrives(kept)
+@pytest.mark.parametrize("aim", CALLS, ids=str)
+def test_killed_at_a_call(target, aim):
+    before = target.before(aim.command)
+
+    with fault_proxy(target.lab.address, aim.way, at=[aim.number], counting=counting(aim, target.realm)) as proxy:
+        running = start(target.lab, target.realm, aim.command, proxy)
+        code = running.wait()
+    assert [call.fault for call in proxy.struck] == [aim.way], running.err
+    assert code == -signal.SIGKILL
+
+    target.arrives(aim.command, before)
+
+
+@pytest.mark.parametrize(("command", "kind", "action", "name"), EVENTS)
+def test_killed_at_an_event(target, command, kind, action, name):
+    lab, realm = target.lab, target.realm
+    before = target.before(command)
+    since, wanted = lab.now(), name.replace("REALM", realm)
+
+    running = start(lab, realm, command)
+    for event in lab.events(since):
+        named = event["Actor"]["Attributes"].get("name", event["Actor"]["ID"])
+        if (event["Type"], event["Action"], named) == (kind, action, wanted):
+            break
+    assert running.send(signal.SIGKILL) == -signal.SIGKILL, running.err
+
+    target.arrives(command, before)
+
+
+def test_there_are_thirty_of_every_kind():
+    aims = {(aim.command, aim.call, aim.number) for aim in CALLS}
+    assert len(aims) + len(set(EVENTS)) == len(CALLS) + len(EVENTS) == 30
