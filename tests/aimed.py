@@ -12,14 +12,34 @@ from attrs import frozen
 from tests.fault_proxy import FaultProxy
 from tests.real import Lab, Running
 
-NODE = "/containers/[0-9a-f]{64}"
-NETWORK = "/networks/[0-9a-f]{64}"
+_NODE = "/containers/[0-9a-f]{64}"
+EXEC, RUN = f"POST {_NODE}/exec", "POST /exec/[0-9a-f]{64}/start"
+ARCHIVE = f"PUT {_NODE}/archive"
+START, STOP, KILL = f"POST {_NODE}/start", f"POST {_NODE}/stop", f"POST {_NODE}/kill"
+RENAME, REMOVE = f"POST {_NODE}/rename", f"DELETE {_NODE}"
+NETWORK, REMOVE_NETWORK = "POST /networks/create", "DELETE /networks/[0-9a-f]{64}"
+CONNECT, DISCONNECT = "POST /networks/[0-9a-f]{64}/connect", "POST /networks/[0-9a-f]{64}/disconnect"
+VOLUME = "POST /volumes/create"
+"""Patterns of calls."""
+
+
+def container(name: str) -> str:
+    """Return the pattern of the call that creates a container of the realm."""
+    return rf"POST /containers/create\?name=REALM-{name}"
+
+
+def remove_volume(name: str) -> str:
+    """Return the pattern of the call that removes a volume of the cluster."""
+    return f"DELETE /volumes/REALM-dev-{name}"
+
+
 KEPT = {"munge": "munge.key", "data": "mine"}
 """A file in each volume whose content must not be lost."""
 
 COMMANDS = {
     "make": ("apply", ()),
     "change": ("apply", ()),
+    "grow": ("apply", ()),
     "replace": ("apply", ("--replace", "REALM/dev")),
     "destroy": ("destroy", ()),
 }

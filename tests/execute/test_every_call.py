@@ -21,6 +21,7 @@ from sindplan.model.declaration import Declaration
 from sindplan.statefile import read
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.faults import FaultyEngine, Mode
+from tests.slurm.test_faults_at_calls import FAULTS, HANGS
 from tests.slurm.test_killed_at_calls import CALLS, EVENTS
 from tests.world import World, failures, new_world
 
@@ -33,7 +34,8 @@ WAYS: Mapping[Mode, str] = {
     "after": "refused, though done",
     "timeout-before": "no answer, not done",
     "timeout": "no answer, though done",
-    "late": "no answer, done later",
+    "late": "no answer, done some calls later",
+    "last": "no answer, done when all is over",
     "dead": "killed there",
 }
 
@@ -157,7 +159,7 @@ def test_nothing_is_lost_whichever_call_fails(kind: str, mode: Mode) -> None:
         engine.settle()
 
         where = f"call {at}, {engine.calls[at - 1] if len(engine.calls) >= at else 'not reached'}"
-        if applied is not None and mode != "late":
+        if applied is not None and mode not in ("late", "last"):
             scopes = {action.scope for action in prepared.plan.actions}
             if not applied.outcome.complete and applied.restored >= scopes and not applied.leftovers:
                 assert world.snapshot() == before, where
@@ -207,8 +209,9 @@ On the real engine, with real Slurm:
 
 - {len(CALLS)} calls and {len(EVENTS)} events of the engine at which sindplan is killed while a cluster of four workers is made,
   changed, replaced and destroyed (`tests/slurm/test_killed_at_calls.py`);
+- {len(FAULTS) + len(HANGS)} calls that are refused, broken off, late or never answered (`tests/slurm/test_faults_at_calls.py`);
 - lines of its output at which it is killed or interrupted (`tests/slurm/test_killed.py`);
-- nodes that do not boot, and creates that the engine refuses (`tests/slurm/test_failures.py`).
+- nodes that do not boot, and mounts that the engine refuses (`tests/slurm/test_failures.py`).
 
 This page is written by `pytest --update-golden tests/execute/test_every_call.py`.
 """

@@ -5,7 +5,28 @@ import signal
 import pytest
 from attrs import Factory, define
 
-from tests.aimed import KEPT, NETWORK, NODE, Aim, contents, counting, start
+from tests.aimed import (
+    ARCHIVE,
+    CONNECT,
+    DISCONNECT,
+    EXEC,
+    KEPT,
+    KILL,
+    NETWORK,
+    REMOVE,
+    REMOVE_NETWORK,
+    RENAME,
+    RUN,
+    START,
+    STOP,
+    VOLUME,
+    Aim,
+    container,
+    contents,
+    counting,
+    remove_volume,
+    start,
+)
 from tests.fault_proxy import fault_proxy
 from tests.real import Lab, new_lab
 
@@ -13,23 +34,19 @@ pytestmark = pytest.mark.proof
 
 WORKERS = [f"worker-{number}" for number in range(4)]
 BEFORE, MIDST, DONE = "kill", "kill-under-way", "kill-done"
-EXEC, RUN = f"POST {NODE}/exec", "POST /exec/[0-9a-f]{64}/start"
-ARCHIVE, START = f"PUT {NODE}/archive", f"POST {NODE}/start"
-RENAME, REMOVE = f"POST {NODE}/rename", f"DELETE {NODE}"
-
 FILL = "head -c 64 /dev/urandom >/data/mine"
 
 CALLS = [
     # the lock of the realm; the networks that find free addresses; those of the mesh and the cluster
-    Aim("make", DONE, "POST /networks/create", 1),
-    Aim("make", DONE, "POST /volumes/create", 3),
-    Aim("make", BEFORE, f"DELETE {NETWORK}", 2),
-    Aim("make", MIDST, "POST /networks/create", 4),
-    Aim("make", DONE, r"POST /containers/create\?name=REALM-ssh"),
-    Aim("make", BEFORE, f"POST {NETWORK}/connect"),
-    Aim("make", MIDST, r"POST /containers/create\?name=REALM-dev-worker-3"),
+    Aim("make", DONE, NETWORK, 1),
+    Aim("make", DONE, VOLUME, 3),
+    Aim("make", BEFORE, REMOVE_NETWORK, 2),
+    Aim("make", MIDST, NETWORK, 4),
+    Aim("make", DONE, container("ssh")),
+    Aim("make", BEFORE, CONNECT),
+    Aim("make", MIDST, container("dev-worker-3")),
     Aim("make", MIDST, ARCHIVE, 4),
-    Aim("make", DONE, f"POST {NODE}/kill"),
+    Aim("make", DONE, KILL),
     Aim("make", DONE, ARCHIVE, 7),
     Aim("make", BEFORE, START, 5),
     Aim("make", MIDST, RUN, 5),
@@ -38,17 +55,17 @@ CALLS = [
     Aim("change", DONE, ARCHIVE, 2),
     Aim("replace", BEFORE, EXEC, 2),
     Aim("replace", DONE, RENAME, 1),
-    Aim("replace", MIDST, r"POST /containers/create\?name=REALM-dev-controller"),
-    Aim("replace", DONE, f"POST {NODE}/stop", 1),
+    Aim("replace", MIDST, container("dev-controller")),
+    Aim("replace", DONE, STOP, 1),
     Aim("replace", BEFORE, REMOVE, 1),
     Aim("replace", MIDST, RENAME, 2),
     Aim("replace", DONE, START, 2),
     Aim("destroy", DONE, RUN, 2),
     Aim("destroy", MIDST, REMOVE, 3),
-    Aim("destroy", DONE, "DELETE /volumes/REALM-dev-munge"),
-    Aim("destroy", BEFORE, "DELETE /volumes/REALM-dev-data"),
-    Aim("destroy", BEFORE, f"POST {NETWORK}/disconnect"),
-    Aim("destroy", DONE, f"DELETE {NETWORK}", 1),
+    Aim("destroy", DONE, remove_volume("munge")),
+    Aim("destroy", BEFORE, remove_volume("data")),
+    Aim("destroy", BEFORE, DISCONNECT),
+    Aim("destroy", DONE, REMOVE_NETWORK, 1),
 ]
 EVENTS = [
     ("make", "container", "start", "REALM-dev-worker-2"),
