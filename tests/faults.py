@@ -33,7 +33,7 @@ MUTATING = frozenset(
     }
 )
 
-Mode = Literal["before", "after", "timeout", "timeout-before", "late", "dead"]
+Mode = Literal["before", "after", "timeout", "timeout-before", "late", "last", "dead"]
 
 
 class FaultyEngine:
@@ -41,7 +41,7 @@ class FaultyEngine:
 
     `before`: refused with 500, nothing was done. `after`: refused with 500 although it was done. `timeout`: done, but no answer came.
     `timeout-before`: not done, and no answer came. `late`: no answer came, and it is done when `LATE_BY` other changes have been, or
-    in `settle`. `dead`: not done, nor is anything after it, not even reads: whoever calls was killed.
+    in `settle`. `last`: the same, in `settle` only. `dead`: not done, nor is anything after it, not even reads: whoever calls was killed.
 
     `calls` lists the mutating calls as `(verb, first argument)`; a spec is listed by its name. With `fail_at` 0 it only counts.
     `verbs` limits which verbs count.
@@ -66,7 +66,7 @@ class FaultyEngine:
             if counts:
                 self.calls.append((verb, name))
             number = len(self.calls)
-            late = self._late if number >= self.fail_at + LATE_BY else None
+            late = self._late if self.mode == "late" and number >= self.fail_at + LATE_BY else None
             self._late = None if late else self._late
         if late:
             _whatever_comes(late)
@@ -76,9 +76,9 @@ class FaultyEngine:
             return call(*args, **kwargs)
         if self.mode in ("after", "timeout"):
             call(*args, **kwargs)
-        if self.mode == "late":
+        if self.mode in ("late", "last"):
             self._late = lambda: call(*args, **kwargs)
-        if self.mode in ("timeout", "timeout-before", "late"):
+        if self.mode in ("timeout", "timeout-before", "late", "last"):
             raise EngineTimeout(f"injected: no answer to {verb} {name!r}")
         raise EngineRefused(verb, name, 500, f"injected: {self.mode}")
 

@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -190,9 +191,9 @@ class Lab:
         assert ran.code == code, f"exit status {ran.code}, not {code}\n{ran.out}\n{ran.err}"
         return ran
 
-    def plan(self, *options: str, code: int = 0) -> Ran:
+    def plan(self, *options: str, code: int = 0, **environment: str) -> Ran:
         """Plan with --detailed-exitcode."""
-        return self.sindplan("plan", "-f", str(self.file), "--detailed-exitcode", *options, code=code)
+        return self.sindplan("plan", "-f", str(self.file), "--detailed-exitcode", *options, code=code, **environment)
 
     def apply(self, *options: str, code: int = 0, seconds: float = _WORKS, **environment: str) -> Ran:
         """Apply without a question."""
@@ -249,6 +250,22 @@ class Lab:
         """Return a container as Docker describes it."""
         found: dict[str, Any] = self.docker.inspect_container(name)
         return found
+
+    def now(self) -> str:
+        """Return the engine's own time, as `events` wants it."""
+        whole, _, rest = self.docker.info()["SystemTime"].removesuffix("Z").partition(".")
+        seconds = datetime.fromisoformat(f"{whole}+00:00").timestamp()
+        return f"{seconds:.0f}.{rest:0<9}"
+
+    def events(self, since: str, until: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what the engine says of this test's objects, until then, or for a minute as it comes."""
+        last = until or str(int(float(since)) + 60)
+        for event in self.docker.events(since=since, until=last, decode=True):
+            # An error comes as an answer like any other, and would look as if nothing had happened.
+            assert "Actor" in event, event
+            named = event["Actor"]["Attributes"].get("name", "")
+            if self.mine(named) or self.mine(event["Actor"]["ID"]):
+                yield event
 
     def identity(self, *names: str) -> dict[str, tuple[str, str]]:
         """Return id and start time of containers, which tell whether they were left alone; of all unless some are named."""

@@ -94,6 +94,8 @@ def _mount(mount: Mount) -> Json:
     options: Json = {"NoCopy": True} if mount.kind == "volume" and mount.no_copy else {}
     if mount.driver:
         options["DriverConfig"] = {"Name": mount.driver}
+    if mount.labels:
+        options["Labels"] = dict(mount.labels)
     if options:
         body["VolumeOptions"] = options
     if mount.propagation:

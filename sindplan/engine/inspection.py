@@ -218,6 +218,7 @@ def _mounts(host: Json, actual: Sequence[Json]) -> tuple[Mount, ...]:
             no_copy=bool((mount.get("VolumeOptions") or {}).get("NoCopy")),
             driver=((mount.get("VolumeOptions") or {}).get("DriverConfig") or {}).get("Name") or "",
             propagation=(mount.get("BindOptions") or {}).get("Propagation") or "",
+            labels=(mount.get("VolumeOptions") or {}).get("Labels") or {},
         )
         for mount in host.get("Mounts") or ()
         if mount.get("Type") in ("volume", "bind")

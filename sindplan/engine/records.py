@@ -140,7 +140,8 @@ class Mount:
     `source` is a volume's name or an absolute path. `no_copy` keeps Docker from filling an empty volume with what the
     image has at `target`. A volume that does not exist is made by `driver` (empty for `local`, a plugin's name may lack its
     `latest`); one that exists must be that driver's unless it is empty. `propagation` is that of a folder, such as `rslave`,
-    empty for Docker's own `rprivate`.
+    empty for Docker's own `rprivate`. A volume that the engine makes on the way gets the `labels`, which are no part of what is
+    mounted.
     """
 
     target: str
@@ -150,6 +151,7 @@ class Mount:
     no_copy: bool = False
     driver: str = ""
     propagation: str = ""
+    labels: Mapping[str, str] = field(factory=dict, eq=False, order=False, repr=False)
 
     def __str__(self) -> str:
         how = "read-only" if self.read_only else "read-write"

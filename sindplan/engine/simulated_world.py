@@ -199,7 +199,7 @@ class World:
         for mount in found.spec.mounts:
             found.layer = {**rooted({mount.target: Entry(path=mount.target, kind="dir", mode=0o755)}), **found.layer}
             if mount.kind == "volume":
-                volume = self._volume("create_container", found.name, mount.source, {}, mount.driver)
+                volume = self._volume("create_container", found.name, mount.source, mount.labels, mount.driver)
                 # Owner and mode of its own folder do not count.
                 if not set(volume.tree) - {"/"} and not mount.no_copy:
                     volume.tree.update(subtree(image.files, mount.target))

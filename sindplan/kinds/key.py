@@ -17,6 +17,7 @@ from sindplan.kinds.evidence import Evidence
 from sindplan.kinds.node_wanted import units_of
 from sindplan.kinds.powering import JOIN
 from sindplan.kinds.run import Run
+from sindplan.kinds.volume import marked
 from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.model.kind import After, Kind, Phase, Step, Where
@@ -209,7 +210,7 @@ def _put(run: Run, key: Key, controller: str, entries: Sequence[Entry]) -> None:
             name=f"{names.project(realm, cluster)}-{key.name}-helper",
             image=found.image_id,
             labels={labels.REALM: realm, labels.CLUSTER: cluster, **labels.own(run.owner, run.token)},
-            mounts=(evolve(mount, read_only=False),),
+            mounts=marked(run, [evolve(mount, read_only=False)], realm, cluster),
         )
     )
     try:

@@ -12,6 +12,7 @@ from sindplan.kinds.host_key import HostKey, new_host_key
 from sindplan.kinds.node_resource import Node
 from sindplan.kinds.removing import remove_container
 from sindplan.kinds.run import Run
+from sindplan.kinds.volume import marked
 from sindplan.model import names, network
 from sindplan.model.address import Address
 from sindplan.model.boot import BOOT_SCRIPT
@@ -55,6 +56,7 @@ def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> Conta
     realm, cluster = node.cluster.parts
     # Of all volumes only the database's begins with what the image has: MariaDB's first tables.
     filled = names.volume(realm, cluster, "db")
+    mounts = marked(run, node.mounts, realm, cluster)
     half = node.declared_mib // 2 * MIB
     return ContainerSpec(
         name=node.name,
@@ -82,7 +84,7 @@ def _spec(run: Run, node: Node, short: str, host_key: str, subnet: str) -> Conta
         ),
         entrypoint=("/bin/sh",),
         command=("-c", BOOT_SCRIPT),
-        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume" and mount.source != filled) for mount in node.mounts),
+        mounts=tuple(evolve(mount, no_copy=mount.kind == "volume" and mount.source != filled) for mount in mounts),
         tmpfs={
             "/tmp": f"rw,nosuid,nodev,size={node.tmp_size}",  # noqa: S108 - a mount point in the node
             "/run": "exec,mode=755,size=64m",

@@ -200,7 +200,16 @@ def _spec(run: Run, relay: Relay) -> ContainerSpec:
         command=("infinity",),
         # Without an init PID 1 would ignore SIGTERM and every stop would take its ten seconds.
         init=True,
-        mounts=(Mount(target=HOME, kind="volume", source=names.ssh_volume(relay.realm), no_copy=True),),
+        mounts=(
+            Mount(
+                target=HOME,
+                kind="volume",
+                source=names.ssh_volume(relay.realm),
+                no_copy=True,
+                # As in `sindplan.kinds.volume.marked`.
+                labels={**labels.mesh_volume(relay.realm), **labels.own("", run.token)},
+            ),
+        ),
         dns=(run.known.dns[relay.realm],) if run.known.dns.get(relay.realm) else (),
     )
 

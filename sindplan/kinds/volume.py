@@ -1,10 +1,11 @@
 """Named volumes: those of a cluster, and the one with a realm's SSH key."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from sindplan.engine.records import Mount
 from sindplan.engine.records import Volume as SeenVolume
 from sindplan.errors import Conflict, NotFound, SindplanError
 from sindplan.kinds import labels
@@ -19,6 +20,7 @@ from sindplan.model.resource import IGNORED, REPLACE, EngineObject, Resource
 from sindplan.plan.plan import Action
 
 SSH = "ssh-config"
+CLUSTER_VOLUMES = ("config", "munge", "data", "state", "home", "db")
 
 
 @frozen(kw_only=True)
@@ -86,6 +88,21 @@ def _kinds(cluster: ClusterLayout) -> Iterator[str]:
         yield "home"
     if names.volume(cluster.realm, cluster.name, "db") in mounted:
         yield "db"
+
+
+def marked(run: Run, mounts: Iterable[Mount], realm: str, cluster: str) -> tuple[Mount, ...]:
+    """Return mounts with which the engine, should it have to make a volume of the cluster on the way, marks it as that.
+
+    So does a create of a container that comes after all, when what it came for was taken back long ago. Without marks nobody
+    could tell such a volume from somebody's data.
+    """
+    kinds = {names.volume(realm, cluster, kind): kind for kind in CLUSTER_VOLUMES}
+    return tuple(
+        evolve(mount, labels={**labels.volume(realm, cluster, kinds[mount.source]), **labels.own(run.owner, run.token)})
+        if mount.kind == "volume" and mount.source in kinds
+        else mount
+        for mount in mounts
+    )
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

@@ -217,11 +217,16 @@ class TestVolumes:
             stage.engine.remove_volume(stage.name(base))
 
     def test_missing_one_is_made_in_silence(self, stage: Stage) -> None:
-        """Creating a container makes its missing volumes, without labels."""
-        stage.container(mounts=(stage.volume("v", "/data"),))
-        found = [volume for volume in stage.engine.volumes() if volume.name == stage.name("v")]
+        """Creating a container makes its missing volumes, with the labels that the mount says, if any."""
+        marks = {"sindplan.test.of": "it"}
+        mounts = (stage.volume("v", "/data"), stage.volume("w", "/more", labels=marks))
+        container = stage.container(mounts=mounts)
+        # One that is there keeps its own.
+        stage.container("other", mounts=(stage.volume("v", "/data", labels=marks),))
+        found = {volume.name: volume.labels for volume in stage.engine.volumes()}
 
-        assert [volume.labels for volume in found] == [{}]
+        assert (found[stage.name("v")], found[stage.name("w")]) == ({}, marks)
+        assert stage.engine.inspect_container(container).spec.mounts == mounts
 
     def test_copy_up_keeps_owners_and_modes(self, stage: Stage) -> None:
         """What the image has is copied as it is, the folder itself too; a volume that holds anything stays as it is."""

@@ -82,16 +82,19 @@ class TestSent:
 
     def test_mounts(self):
         mounts = (
-            Mount(target="/v", kind="volume", source="v", no_copy=True, driver="cvmfs", read_only=True),
+            Mount(
+                target="/v", kind="volume", source="v", no_copy=True, driver="cvmfs", read_only=True, labels={"a": "b"}
+            ),
             Mount(target="/w", kind="volume", source="w"),
             Mount(target="/cvmfs", kind="bind", source="/cvmfs", propagation="rslave"),
         )
         sent = creation.container_body(evolve(SPEC, mounts=mounts))["HostConfig"]["Mounts"]
 
-        assert sent[0]["VolumeOptions"] == {"NoCopy": True, "DriverConfig": {"Name": "cvmfs"}}
+        assert sent[0]["VolumeOptions"] == {"NoCopy": True, "DriverConfig": {"Name": "cvmfs"}, "Labels": {"a": "b"}}
         assert sent[2]["BindOptions"] == {"Propagation": "rslave"}
         assert set(sent[1]) == {"Type", "Source", "Target", "ReadOnly"}
         assert inspected(Mounts=sent).spec.mounts == mounts
+        assert [mount.labels for mount in inspected(Mounts=sent).spec.mounts] == [{"a": "b"}, {}, {}]
 
     def test_system_paths_are_two_empty_lists(self):
         options = ("systempaths=unconfined", "label=disable")

@@ -21,6 +21,8 @@ from sindplan.model.declaration import Declaration
 from sindplan.statefile import read
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 from tests.faults import FaultyEngine, Mode
+from tests.slurm.test_faults_at_calls import FAULTS, HANGS
+from tests.slurm.test_killed_at_calls import CALLS, EVENTS
 from tests.world import World, failures, new_world
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +34,8 @@ WAYS: Mapping[Mode, str] = {
     "after": "refused, though done",
     "timeout-before": "no answer, not done",
     "timeout": "no answer, though done",
-    "late": "no answer, done later",
+    "late": "no answer, done some calls later",
+    "last": "no answer, done when all is over",
     "dead": "killed there",
 }
 
@@ -156,7 +159,7 @@ def test_nothing_is_lost_whichever_call_fails(kind: str, mode: Mode) -> None:
         engine.settle()
 
         where = f"call {at}, {engine.calls[at - 1] if len(engine.calls) >= at else 'not reached'}"
-        if applied is not None and mode != "late":
+        if applied is not None and mode not in ("late", "last"):
             scopes = {action.scope for action in prepared.plan.actions}
             if not applied.outcome.complete and applied.restored >= scopes and not applied.leftovers:
                 assert world.snapshot() == before, where
@@ -202,8 +205,13 @@ time either everything is as it was before, or the next apply arrives at the dec
 {chr(10).join(rows)}
 | in all | {total} | {total * len(WAYS)} |
 
-On the real engine, with real Slurm, a few dozen of these are tried: a process that is killed, an engine that refuses,
-hangs or is restarted (`tests/slurm/test_killed.py`, `tests/slurm/test_failures.py`).
+On the real engine, with real Slurm:
+
+- {len(CALLS)} calls and {len(EVENTS)} events of the engine at which sindplan is killed while a cluster of four workers is made,
+  changed, replaced and destroyed (`tests/slurm/test_killed_at_calls.py`);
+- {len(FAULTS) + len(HANGS)} calls that are refused, broken off, late or never answered (`tests/slurm/test_faults_at_calls.py`);
+- lines of its output at which it is killed or interrupted (`tests/slurm/test_killed.py`);
+- nodes that do not boot, and mounts that the engine refuses (`tests/slurm/test_failures.py`).
 
 This page is written by `pytest --update-golden tests/execute/test_every_call.py`.
 """

@@ -2,38 +2,37 @@
 
 import pytest
 
+from tests.fault_proxy import READS, READS_AND_COMMANDS, fault_proxy
+
 pytestmark = pytest.mark.proof
 
-READS = {"exec_create", "exec_start", "exec_die", "archive-path"}
-"""What Docker reports of commands in nodes and of files that are read."""
+COMMANDS = {"exec_create", "exec_start", "exec_die"}
+LOOKS = {"archive-path", "mount", "unmount", "top"}
+"""What Docker reports of commands in nodes, and of files and processes that are read."""
 
 
-@pytest.mark.parametrize("options", [(), ("--no-probe",)])
-def test_plans_change_nothing(lab, options):
-    """Docker's own events tell."""
+@pytest.mark.parametrize(
+    ("options", "passing", "actions"),
+    [((), READS_AND_COMMANDS, LOOKS | COMMANDS), (("--no-probe",), READS, LOOKS)],
+)
+def test_plans_change_nothing(lab, options, passing, actions):
+    """An engine that refuses whatever is no read is enough for them; Docker's own events say the same."""
     realm = lab.realm()
     lab.declare(lab.cluster(realm, workers="count = 2"))
     lab.apply()
     before = lab.snapshot()
-    since = _now(lab)
+    since = lab.now()
 
-    lab.plan(*options)
-    lab.declare(lab.cluster(realm, workers="count = 3"), lab.cluster(realm, "more"))
-    lab.plan(*options, code=2)
+    with fault_proxy(lab.address, passing=passing) as proxy:
+        lab.plan(*options, DOCKER_HOST=proxy.address)
+        lab.declare(lab.cluster(realm, workers="count = 3"), lab.cluster(realm, "more"))
+        lab.plan(*options, "--out", str(lab.folder / "plan"), code=2, DOCKER_HOST=proxy.address)
+        if not options:
+            lab.sindplan("drift", "--realm", realm, DOCKER_HOST=proxy.address)
+        lab.sindplan("doctor", DOCKER_HOST=proxy.address)
 
-    commands = {event["Action"].partition(":")[0] for event in _events(lab, since, _now(lab))}
-    assert commands <= (READS if not options else READS - {"exec_create", "exec_start", "exec_die"})
+    assert proxy.struck == ()
+    seen = {event["Action"].partition(":")[0] for event in lab.events(since, lab.now())}
+    assert seen <= actions
+    assert (seen >= COMMANDS) is not bool(options)
     assert lab.snapshot() == before
-
-
-def _now(lab):
-    """Return the engine's own time."""
-    return lab.docker.info()["SystemTime"]
-
-
-def _events(lab, since, until):
-    """Return what happened to this test's objects."""
-    for event in lab.docker.events(since=since, until=until, decode=True):
-        actor = event["Actor"]
-        if lab.mine(actor["Attributes"].get("name", "")) or lab.mine(actor["ID"]):
-            yield event
