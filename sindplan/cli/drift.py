@@ -8,6 +8,8 @@ DRIFTED = 2
 
 
 @click.command()
+@options.engine
+@options.against
 @click.option("--realm", "realms", multiple=True, metavar="REALM", help="Look at this realm only; repeatable.")
 def command(realms: tuple[str, ...]) -> int:
     """Show what differs from what was applied last. Needs no state file, and changes nothing.
@@ -20,7 +22,7 @@ def command(realms: tuple[str, ...]) -> int:
 
     engine, slurm = options.connected()
     try:
-        found = prepare_drift(engine, slurm, realms)
+        found = prepare_drift(engine, slurm, realms, surroundings=options.surroundings())
         forgotten = without_records(engine, realms)
     finally:
         engine.close()

@@ -33,6 +33,8 @@ CHANGES = 2
     help="What is printed. JSON has the shape of terraform's.",
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
+@options.engine
+@options.against
 @options.allowances
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
 def command(
@@ -61,7 +63,15 @@ def command(
         check_free(out)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, probe=not no_probe, allowed=allowed, replace=demanded)
+        prepared = prepare(
+            engine,
+            slurm,
+            declaration,
+            probe=not no_probe,
+            allowed=allowed,
+            replace=demanded,
+            surroundings=options.surroundings(),
+        )
     finally:
         engine.close()
     output.engine(prepared.engine)

@@ -20,6 +20,7 @@ from attrs import frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Network, NetworkSpec
 from sindplan.errors import Conflict, NotFound, SindplanError
+from sindplan.homes import home
 from sindplan.kinds import labels
 from sindplan.model import names
 
@@ -201,4 +202,4 @@ def _remove(engine: Engine, network: str) -> None:
 def state_folder(realm: str) -> Path:
     """Return the folder in which sind and sindplan keep what is this user's of a realm."""
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "sind" / realm
+    return (base if base.is_absolute() else home("XDG_STATE_HOME") / ".local" / "state") / "sind" / realm
