@@ -60,10 +60,11 @@ class RestoredEngine(SimulatedEngine):
         count: int,
         labels_of: Callable[[str], Mapping[str, str]],
     ) -> None:
-        super().__init__(info=info, machine=machine)
-        self._count = count
+        # Its networks of its own are made with the time, at once.
         self._ticks = 0
         self._since = _latest(things)
+        super().__init__(info=info, machine=machine)
+        self._count = count
         self._labels_of = labels_of
         self._images = {
             reference: SimulatedImage(id=one.id, labels=one.labels, files={}, entrypoint=None, command=_INIT)

@@ -116,6 +116,9 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "plan --detailed-exitcode --format json": {"nothing runs": 2, "as declared": 0, "another's": 1},
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
+        "plan --against there.json": {"nothing runs": 1},
+        "plan --against a.json --engine sim:b.json": {"nothing runs": 64},
+        "plan --engine podman": {"nothing runs": 64},
     },
     "apply": {
         f"apply {YES}": {
@@ -172,6 +175,12 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         f"unlock sind {YES}": {"locked": 64},
         f"unlock sind {YES} --id x": {"locked": 1},
     },
+    "snapshot": {
+        "snapshot --out there.json": {"nothing runs": 0, "as declared": 0, "locked": 0, "no file": 0},
+        "snapshot --out sindplan.toml": {"nothing runs": 1},
+        "snapshot --out a/b/there.json": {"nothing runs": 1},
+        "snapshot": {"nothing runs": 64},
+    },
     "schema": {"schema": {"nothing runs": 0}},
 }
 """Exit status by command, by how it is called, by situation."""
@@ -182,7 +191,16 @@ ROWS = [
     for arguments, situations in calls.items()
     for situation, status in situations.items()
 ]
-ENGINE = ["plan", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
+ENGINE = [
+    "plan",
+    f"apply {YES}",
+    f"destroy {YES}",
+    "drift",
+    "doctor",
+    "import sind/dev",
+    "unlock sind",
+    "snapshot --out there.json",
+]
 """What needs an engine."""
 
 
