@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sindplan.cli import output
-from sindplan.errors import SindplanError
 
 if TYPE_CHECKING:
     from sindplan.engine.port import Engine
@@ -67,15 +66,27 @@ def connect() -> "tuple[Engine, Slurm]":
         for line in _told(snapshot, datetime.now(UTC)):
             output.say(line)
         return recorded(snapshot)
+    if rehearsing():
+        from sindplan.cli.rehearsal import open_rehearsal
+
+        chosen = _chosen()
+        engine, slurm, chosen["beside"] = open_rehearsal(Path(chosen["engine"].removeprefix(_SIMULATED)))
+        return engine, slurm
     return _docker()
 
 
+def rehearsing() -> bool:
+    """Say whether the engine that was chosen is a simulated one, which nobody but this command works on."""
+    return str(_chosen().get("engine", DOCKER)).startswith(_SIMULATED)
+
+
 def surroundings() -> "Surroundings":
-    """Return what is to be looked at beside that engine."""
+    """Return what is to be looked at beside that engine, which must be connected to."""
     from sindplan.observe.surroundings import HERE
 
     snapshot = _snapshot()
-    return HERE if snapshot is None else snapshot.surroundings
+    beside: Surroundings | None = _chosen().get("beside")
+    return beside or (HERE if snapshot is None else snapshot.surroundings)
 
 
 def _chosen() -> dict[str, Any]:
@@ -97,23 +108,11 @@ def _docker() -> "tuple[Engine, Slurm]":
 def _snapshot() -> "Snapshot | None":
     chosen = _chosen()
     if chosen.get("against") is not None and "snapshot" not in chosen:
+        from sindplan.cli.snapshot_file import read_snapshot_file
+
         chosen["snapshot"] = read_snapshot_file(chosen["against"])
     found: Snapshot | None = chosen.get("snapshot")
     return found
-
-
-def read_snapshot_file(path: Path) -> "Snapshot":
-    """Return the snapshot in a file. Raises SindplanError."""
-    from sindplan.snapshots.reading import LARGEST_SNAPSHOT, read_snapshot
-    from sindplan.statefile.files import read_at_most, reason
-
-    try:
-        data = read_at_most(path, LARGEST_SNAPSHOT)
-    except (OSError, ValueError) as error:
-        raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
-    if data is None:
-        raise SindplanError(f"{path} is larger than {LARGEST_SNAPSHOT // 1024**2} MiB.")
-    return read_snapshot(path, data)
 
 
 def _told(snapshot: "Snapshot", now: datetime) -> list[str]:

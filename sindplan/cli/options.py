@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sindplan.cli.engines import against_option, connect, engine_option
-from sindplan.cli.engines import surroundings as chosen_surroundings
+from sindplan.cli import engines
 from sindplan.engine.port import Engine
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
@@ -130,8 +129,9 @@ def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address,
     return storage_passwords(declaration, clusters_of(declaration), places, fault_of_password).found
 
 
-engine = engine_option
-against = against_option
+engine = engines.engine_option
+against = engines.against_option
+rehearsing = engines.rehearsing
 
 
 def connected() -> tuple[Engine, Slurm]:
@@ -139,9 +139,9 @@ def connected() -> tuple[Engine, Slurm]:
 
     Raises SindplanError.
     """
-    return connect()
+    return engines.connect()
 
 
 def surroundings() -> "Surroundings":
     """Return what is to be looked at beside that engine."""
-    return chosen_surroundings()
+    return engines.surroundings()

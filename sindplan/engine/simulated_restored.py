@@ -49,7 +49,7 @@ class RestoredEngine(SimulatedEngine):
     """A simulated engine with things in it.
 
     `count` says how much was made in it so far. `labels_of` says what an image that is pulled would say of itself, by its
-    reference.
+    reference. `closing` is called when it is closed.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class RestoredEngine(SimulatedEngine):
         count: int,
         labels_of: Callable[[str], Mapping[str, str]],
     ) -> None:
+        self.closing: Callable[[], None] = lambda: None
         # Its networks of its own are made with the time, at once.
         self._ticks = 0
         self._since = _latest(things)
@@ -180,6 +181,16 @@ class RestoredEngine(SimulatedEngine):
                 self.host_paths.setdefault(mount.source, {})
         self.host_devices |= {device.partition(":")[0] for device in spec.devices}
         return super().create_container(spec)
+
+    def close(self) -> None:
+        """Have what was done in it kept."""
+        self.closing()
+
+    def _new_id(self, kind: str) -> str:
+        """Return an id that nothing has: those that came out of a file may be any."""
+        while (found := super()._new_id(f"restored {kind}")) in self._networks or found in self._containers:
+            pass
+        return found
 
     def _now(self) -> str:
         self._ticks += 1

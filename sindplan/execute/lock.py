@@ -40,14 +40,19 @@ class Waiting:
 
 
 @contextmanager
-def locked(engine: Engine, realms: Sequence[str], waiting: Waiting) -> Iterator[None]:
+def locked(engine: Engine, realms: Sequence[str], waiting: Waiting, *, shared: bool = True) -> Iterator[None]:
     """Hold the locks of realms, taken in sorted order so that two of us never wait for each other.
+
+    Args:
+        shared: Whether others can reach the engine; one that is simulated in this process has nothing to do with the realms of
+            this user's that have the same names.
 
     Raises SindplanError when a lock is not to be had in time.
     """
     with ExitStack() as held:
         for realm in sorted(set(realms)):
-            held.enter_context(_file_lock(realm, waiting))
+            if shared:
+                held.enter_context(_file_lock(realm, waiting))
             held.enter_context(_network_lock(engine, realm, waiting))
         yield
 
