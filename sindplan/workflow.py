@@ -216,17 +216,17 @@ def prepare_drift(
     )
 
 
-def without_records(engine: Engine, realms: Collection[str] = ()) -> tuple[Finding, ...]:
+def without_records(engine: Engine, realms: Collection[str] = ()) -> Mapping[Address, Finding]:
     """Return a finding for every cluster that a sindplan made and of which nothing says what was applied. Only reads."""
-    return tuple(
-        warning(
+    return {
+        address: warning(
             "record",
             f"Nothing says what was applied last to {address}: its record was removed, or its first apply did not finish.",
             "Apply its state file, which writes the record; drift can be told from then on.",
         )
-        for address, found in take_inventory(engine).clusters().items()
+        for address, found in sorted(take_inventory(engine).clusters().items())
         if not found.records and any(found.owners) and (not realms or address.realm in realms)
-    )
+    }
 
 
 def clusters_with_secrets(plan: Plan) -> frozenset[Address]:

@@ -158,6 +158,12 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "drift": {"nothing runs": 0, "as declared": 0, "drifted": 2, "edited": 0, "no file": 0},
         "drift --realm sind": {"as declared": 0, "drifted": 2},
         "drift --realm other": {"drifted": 0},
+        "drift --format json": {"as declared": 0, "drifted": 2},
+        "drift --format markdown": {"as declared": 0, "drifted": 2},
+        "drift --format prometheus --out a.prom": {"nothing runs": 0, "as declared": 0, "drifted": 2},
+        "drift --out sindplan.toml": {"as declared": 1},
+        "drift --out a/b/c": {"as declared": 1},
+        "drift --format xml": {"as declared": 64},
     },
     "doctor": {"doctor": {"nothing runs": 0}, "doctor -o json": {"nothing runs": 0}},
     "import": {

@@ -25,7 +25,7 @@ from tests.property.test_plan_laws import situations
 from tests.strategies import SETTINGS, declarations
 from tests.world import PASSWORD, World
 
-LAW = settings(SETTINGS, max_examples=40)
+LAW = settings(SETTINGS, max_examples=20)
 VALIDATOR = jsonschema.Draft202012Validator(snapshot_schema())
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -80,7 +80,7 @@ def test_a_plan_against_a_snapshot_is_the_plan_against_the_engine(data: st.DataO
         )
 
 
-@settings(SETTINGS, max_examples=60)
+@settings(SETTINGS, max_examples=20)
 @given(st.data())
 def test_after_any_history_plan_and_drift_against_a_snapshot_are_those_of_the_engine(data: st.DataObject) -> None:
     history = History(world_with_neighbours(data.draw(st.integers(0, 9))))
