@@ -2,8 +2,12 @@
 
 import base64
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 pytestmark = pytest.mark.proof
 
@@ -64,3 +68,41 @@ def test_a_plan_against_a_snapshot_is_the_engines_own(lab):
     against = lab.sindplan("drift", "--realm", realm, "--against", there, code=2, **NOWHERE)
     assert against.out == drift.out
     assert f"  # {realm}/dev/file/slurm.conf will be updated in-place\n" in drift.out
+    _rehearsed(lab, realm, there)
+    _as_cron_does(lab, realm)
+
+
+def _rehearsed(lab, realm, there):
+    """An apply to a copy of the snapshot arrives, while the engine stays as it is."""
+    lab.declare(lab.cluster(realm, workers="count = 3", more=MORE))
+    rehearsal = str(lab.folder / "rehearsal.json")
+    shutil.copy(there, rehearsal)
+    before = lab.snapshot()
+    simulated = ("--engine", f"sim:{rehearsal}")
+    plan = ("plan", "-f", str(lab.file), "--format", "json")
+    live = json.loads(lab.sindplan(*plan).out)
+    assert json.loads(lab.sindplan(*plan, *simulated, **NOWHERE).out)["resource_changes"] == live["resource_changes"]
+    lab.apply(*simulated, **{SECRET: PASSWORD}, **NOWHERE)
+    assert "No changes." in lab.plan(*simulated).out
+    assert PASSWORD not in (lab.folder / "rehearsal.json").read_text()
+    assert lab.snapshot() == before
+
+
+def _as_cron_does(lab, realm):
+    """No home folder, no terminal, no UTF-8."""
+    metrics = lab.folder / "sindplan.prom"
+    where = lab.environment()
+    environment = {name: where[name] for name in ("DOCKER_HOST", "PYTHONPATH") if name in where}
+    command = ("drift", "--realm", realm, "--format", "prometheus", "--out", str(metrics))
+    ran = subprocess.run(
+        [sys.executable, "-m", "sindplan", *command],
+        env={**environment, "LANG": "C", "PATH": "/usr/bin:/bin"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=120,
+        start_new_session=True,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, b"", b"")
+    samples = [one for family in text_string_to_metric_families(metrics.read_text()) for one in family.samples]
+    assert sum(one.value for one in samples if one.labels.get("cluster") == "dev") > 0
