@@ -2,6 +2,7 @@
 
     SindplanError
      ├─ DeclarationInvalid   the state file is wrong: holds every problem of it
+     ├─ SnapshotInvalid      a snapshot is damaged: holds every problem of it
      ├─ NodeFailed           a node did not become ready: holds its diagnostics
      └─ EngineError          Docker
          ├─ EngineUnreachable    nobody answers, or it is not usable from here
@@ -63,6 +64,15 @@ class DeclarationInvalid(SindplanError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         count = len(problems)
         super().__init__(f"The declaration is not valid: {count} problem{'s' if count != 1 else ''}.")
+        self.problems = problems
+
+
+class SnapshotInvalid(SindplanError):
+    """A snapshot's file is none, or damaged; `problems` lists everything at once."""
+
+    def __init__(self, problems: tuple[Problem, ...], fix: str = "") -> None:
+        count = len(problems)
+        super().__init__(f"The snapshot is not valid: {count} problem{'s' if count != 1 else ''}.", fix)
         self.problems = problems
 
 

@@ -28,6 +28,7 @@ from sindplan.observe.inventory import Inventory
 from sindplan.observe.observation import Observation, observe
 from sindplan.observe.ours import own, with_present_owners, with_workers_that_stay_off, without_guests
 from sindplan.observe.passwords import with_passwords
+from sindplan.observe.surroundings import HERE, Surroundings
 from sindplan.plan.diff import Observed
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
@@ -36,7 +37,7 @@ from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.destroy import check_destroy, check_prune
 from sindplan.preflight.finding import Finding, Severity, warning
-from sindplan.preflight.host import check_host, read_machine
+from sindplan.preflight.host import check_host
 from sindplan.preflight.ownership import check_ownership, foreign_owners, taken_over
 from sindplan.preflight.privileges import privileges
 from sindplan.slurm.files import STORAGE_PASSWORD
@@ -92,6 +93,7 @@ def prepare(
     passwords: Mapping[Address, Hidden] | None = None,
     replace: Collection[Address] = (),
     allowed: Allowed = NOTHING,
+    surroundings: Surroundings = HERE,
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
 
@@ -101,11 +103,12 @@ def prepare(
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        surroundings: What is looked at beside engine and Slurm.
     """
     declared = clusters_of(declaration)
     pruned = _orphans(engine, declaration) if allowed.prune else frozenset()
     clusters = (*declared, *sorted(pruned))
-    before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe)
+    before = observe(engine, slurm, clusters, images=images_of(declaration), probe=probe, surroundings=surroundings)
     layout = lay_out(declaration, before.facts(), replace)
     _check_demanded(layout, replace)
     foreign = foreign_owners(before.inventory, clusters, declaration.name, adopting=_adopting(declaration))
@@ -121,7 +124,7 @@ def prepare(
     taken = taken_over(before.inventory, _adopting(declaration))
     last = _applied_last(declaration, before, wanted, seen.state)
     plan = make_plan(wanted, observed, KINDS, reasons(wanted, last, taken))
-    machine = read_machine(before.inventory.engine)
+    machine = surroundings.machine(before.inventory.engine)
     departures = _departures(declaration, before)
     case = Case(
         layout=layout,
@@ -191,7 +194,9 @@ def _shared(inventory: Inventory, declaration: Declaration, pruned: Collection[A
     return frozenset(realm for realm in realms if _others(inventory, realm, pruned))
 
 
-def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) -> tuple[Prepared, ...]:
+def prepare_drift(
+    engine: Engine, slurm: Slurm, realms: Collection[str] = (), *, surroundings: Surroundings = HERE
+) -> tuple[Prepared, ...]:
     """Plan back to what was applied last, as the records say it: one plan an owner. Only reads.
 
     Args:
@@ -205,20 +210,23 @@ def prepare_drift(engine: Engine, slurm: Slurm, realms: Collection[str] = ()) ->
         if found.records and (not realms or address.realm in realms):
             newest = found.records[0].labels
             texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
-    return tuple(prepare(engine, slurm, recorded_declaration(owner, found)) for owner, found in sorted(texts.items()))
-
-
-def without_records(engine: Engine, realms: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Return a finding for every cluster that a sindplan made and of which nothing says what was applied. Only reads."""
     return tuple(
-        warning(
+        prepare(engine, slurm, recorded_declaration(owner, found), surroundings=surroundings)
+        for owner, found in sorted(texts.items())
+    )
+
+
+def without_records(engine: Engine, realms: Collection[str] = ()) -> Mapping[Address, Finding]:
+    """Return a finding for every cluster that a sindplan made and of which nothing says what was applied. Only reads."""
+    return {
+        address: warning(
             "record",
             f"Nothing says what was applied last to {address}: its record was removed, or its first apply did not finish.",
             "Apply its state file, which writes the record; drift can be told from then on.",
         )
-        for address, found in take_inventory(engine).clusters().items()
+        for address, found in sorted(take_inventory(engine).clusters().items())
         if not found.records and any(found.owners) and (not realms or address.realm in realms)
-    )
+    }
 
 
 def clusters_with_secrets(plan: Plan) -> frozenset[Address]:

@@ -17,6 +17,7 @@ from sindplan.model.address import Address
 @click.command()
 @click.argument("saved", required=False, metavar="[PLAN]", type=click.Path(path_type=Path))
 @options.files
+@options.engine
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @click.option(
     "--approve",
@@ -79,7 +80,13 @@ def command(
 
     def plan() -> Prepared:
         return prepare(
-            engine, slurm, declaration, passwords=passwords, allowed=made_with.allowed, replace=made_with.replace
+            engine,
+            slurm,
+            declaration,
+            passwords=passwords,
+            allowed=made_with.allowed,
+            replace=made_with.replace,
+            surroundings=options.surroundings(),
         )
 
     try:
@@ -93,7 +100,9 @@ def command(
             plan,
             engine,
             slurm,
-            observe_again=lambda: observe(engine, slurm, prepared.clusters, images=images_of(declaration)),
+            observe_again=lambda: observe(
+                engine, slurm, prepared.clusters, images=images_of(declaration), surroundings=options.surroundings()
+            ),
             consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged, reviewed=reviewed),
             on_failure=on_failure,
             parallelism=parallelism,

@@ -14,6 +14,7 @@ _CLUSTER_PARTS = 2
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
 @options.files
+@options.engine
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @options.allow_job_loss
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")

@@ -12,14 +12,14 @@ from sindplan.cli import options, output
 def command(format_: str) -> int:
     """Check the engine and its host: the same checks that every plan makes."""
     from sindplan.preflight.finding import Severity
-    from sindplan.preflight.host import check_host, read_machine
+    from sindplan.preflight.host import check_host
 
     engine, _ = options.connected()
     try:
         info = engine.info()
     finally:
         engine.close()
-    findings = check_host(info, read_machine(info))
+    findings = check_host(info, options.surroundings().machine(info))
     blocked = any(finding.severity is Severity.BLOCKS for finding in findings)
     if format_ == "json":
         rows = [{"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix} for f in findings]

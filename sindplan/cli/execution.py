@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import frozen
 
-from sindplan.cli import events, output
+from sindplan.cli import events, options, output
 from sindplan.cli.ask import agreed
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
@@ -127,7 +127,7 @@ def execute_prepared(
         return status
     # Before anything is locked or changed: a secret that is missing is no reason to take back.
     secrets(prepared.plan)
-    with locked(engine, realms, Waiting(lock_timeout, output.say)):
+    with locked(engine, realms, Waiting(lock_timeout, output.say), shared=not options.rehearsing()):
         again = prepare_again()
         sweep_trials(engine, again)
         if not _same(again, prepared):

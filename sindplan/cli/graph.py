@@ -14,6 +14,8 @@ from sindplan.cli.planning import planned
 @options.files
 @options.replace
 @options.prune
+@options.engine
+@options.against
 @click.option(
     "--format",
     "form",
@@ -37,7 +39,7 @@ def command(
 ) -> int:
     """Print what an apply does, and what waits for what, as a graph: of a new plan, or of a saved PLAN."""
     if saved is not None:
-        if paths or replace or prune or no_probe:
+        if paths or replace or prune or no_probe or options.engine_named():
             raise click.UsageError("A saved plan says itself what it was made from: leave the other options out.")
         output.document(formats.rendered(form, read_plan_document(saved), saved, whole=whole))
         return 0

@@ -14,6 +14,7 @@ from sindplan.render.escape import escaped
 
 @click.command()
 @click.argument("clusters", nargs=-1, required=True, metavar="REALM[/CLUSTER]...")
+@options.engine
 @click.option(
     "-o", "--output", "target", type=click.Path(path_type=Path), help="State file to write; stdout unless set."
 )

@@ -34,6 +34,7 @@ _COMMANDS = {
     "doctor": "doctor",
     "import": "import_",
     "convert": "convert",
+    "snapshot": "snapshot",
     "unlock": "unlock",
     "schema": "schema",
 }

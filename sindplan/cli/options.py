@@ -3,16 +3,20 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sindplan.cli import engines
 from sindplan.engine.port import Engine
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
 from sindplan.plan.plan import Plan
 from sindplan.slurm.port import Slurm
+
+if TYPE_CHECKING:
+    from sindplan.observe.surroundings import Surroundings
 
 DEFAULT_FILE = Path("sindplan.toml")
 
@@ -128,10 +132,20 @@ def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address,
     return storage_passwords(declaration, clusters_of(declaration), places, fault_of_password).found
 
 
-def connected() -> tuple[Engine, Slurm]:
-    """Connect to the engine that DOCKER_HOST or the docker context says. Raises EngineUnreachable."""
-    from sindplan.engine.docker_sdk import connect
-    from sindplan.slurm.commands import SlurmCommands
+engine = engines.engine_option
+against = engines.against_option
+rehearsing = engines.rehearsing
+engine_named = engines.named
 
-    engine = connect()
-    return engine, SlurmCommands(engine)
+
+def connected() -> tuple[Engine, Slurm]:
+    """Connect to the engine that was chosen: unless told otherwise the one that DOCKER_HOST or the docker context says.
+
+    Raises SindplanError.
+    """
+    return engines.connect()
+
+
+def surroundings() -> "Surroundings":
+    """Return what is to be looked at beside that engine."""
+    return engines.surroundings()

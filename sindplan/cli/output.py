@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from sindplan.engine.records import EngineInfo
-from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError
+from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError, SnapshotInvalid
 from sindplan.execute.reporter import Reporter
 from sindplan.plan.plan import Action, Plan
 from sindplan.preflight.finding import Finding, Severity
@@ -84,7 +84,7 @@ def say(text: str) -> None:
 
 def error(problem: SindplanError) -> None:
     """Print an error: what, why, and how to mend it."""
-    if isinstance(problem, DeclarationInvalid):
+    if isinstance(problem, DeclarationInvalid | SnapshotInvalid):
         for one in problem.problems:
             say(escaped(str(one)))
         say("")

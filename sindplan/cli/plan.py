@@ -26,6 +26,8 @@ CHANGES = 2
 )
 @formats.option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes.")
+@options.engine
+@options.against
 @options.allowances
 @options.no_probe
 def command(

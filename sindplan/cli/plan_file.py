@@ -1,9 +1,9 @@
 """Plan files: written so that only their owner can read them, and never over anything but another plan."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sindplan.cli.whole_files import write_whole
 from sindplan.errors import SindplanError
 
 if TYPE_CHECKING:
@@ -29,20 +29,7 @@ def check_free(path: Path) -> None:
 
 def write_plan(path: Path, data: bytes) -> None:
     """Save a plan, whole or not at all. Raises SindplanError."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise SindplanError(f"{path} cannot be written: {error.strerror}.") from None
+    write_whole(path, data, _MODE)
 
 
 def read_plan_file(path: Path) -> "SavedPlan":

@@ -49,7 +49,15 @@ def planned(
     check(declaration)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, probe=probe, allowed=allowed, replace=demanded)
+        prepared = prepare(
+            engine,
+            slurm,
+            declaration,
+            probe=probe,
+            allowed=allowed,
+            replace=demanded,
+            surroundings=options.surroundings(),
+        )
     finally:
         engine.close()
     output.engine(prepared.engine)

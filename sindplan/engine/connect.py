@@ -1,7 +1,6 @@
 """Where the engine is: as docker's own command decides it. Imports the docker SDK: load it only when connecting."""
 
 import os
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import docker
@@ -87,7 +86,7 @@ def _tls_from_environment() -> TLSConfig | None:
     try:
         tls = kwargs_from_env().get("tls")
     except DockerException as error:
-        folder = os.environ.get("DOCKER_CERT_PATH") or str(Path.home() / ".docker")
+        folder = os.environ.get("DOCKER_CERT_PATH") or "~/.docker"
         raise EngineUnreachable(
             f"TLS is asked for (DOCKER_TLS_VERIFY or DOCKER_CERT_PATH), but its certificates cannot be used: {error}.",
             f"Put cert.pem, key.pem and ca.pem into {folder}, or unset both variables.",

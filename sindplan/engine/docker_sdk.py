@@ -105,6 +105,10 @@ class DockerEngine:
             return inspection.image(self._get("image", reference, "/images/{}/json"))
         return None
 
+    def images(self) -> Mapping[str, Image]:
+        """Return all images, by reference."""
+        return inspection.images(self._get("images", "", "/images/json", digests="1"))
+
     def get_files(self, container: str, path: str, limit: int = 4 * 1024 * 1024) -> Mapping[str, Entry]:
         """Return what is at `path`, by absolute path."""
         call = self._call("get_files", container, "GET", "/containers/{}/archive", query={"path": path}, timeout=LONG)

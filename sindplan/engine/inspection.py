@@ -116,6 +116,17 @@ def image(found: Json) -> Image:
     return Image(id=found["Id"], labels=(found.get("Config") or {}).get("Labels") or {})
 
 
+def images(lines: Sequence[Json]) -> Mapping[str, Image]:
+    """Read the image list: by tags and digests, or by id where there are none."""
+    found: dict[str, Image] = {}
+    for line in lines:
+        one = Image(id=line["Id"], labels=line.get("Labels") or {})
+        references = [*(line.get("RepoTags") or ()), *(line.get("RepoDigests") or ())]
+        named = [reference for reference in references if "<none>" not in reference]
+        found |= dict.fromkeys(named or [one.id], one)
+    return found
+
+
 def container(found: Json) -> Container:
     """Read `GET /containers/{id}/json`."""
     state, host, config = found["State"], found["HostConfig"], found["Config"]

@@ -48,6 +48,9 @@ class Engine(Protocol):
     def image(self, reference: str) -> Image | None:
         """Return an image by reference or id, or None when the engine does not have it."""
 
+    def images(self) -> Mapping[str, Image]:
+        """Return all images, by every tag and digest that they have, or by id where there is none: one call."""
+
     def get_files(self, container: str, path: str, limit: int = 4 * 1024 * 1024) -> Mapping[str, Entry]:
         """Return what is at `path` (a file, or a folder with all below it), by absolute path; empty when nothing is there.
 

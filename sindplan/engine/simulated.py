@@ -11,6 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from sindplan.engine.records import EngineInfo, Entry, Image, Network, Volume
+from sindplan.engine.references import tagged
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_containers import Containers
 from sindplan.engine.simulated_files import rooted
@@ -19,7 +20,7 @@ from sindplan.engine.simulated_networks import DEFAULT_POOLS
 from sindplan.engine.simulated_objects import Objects
 from sindplan.engine.simulated_reading import Reading
 from sindplan.engine.simulated_store import SimulatedImage
-from sindplan.engine.simulated_world import locked, tagged
+from sindplan.engine.simulated_world import locked
 
 DEFAULT_INFO = EngineInfo(
     engine_id="00000000-0000-4000-8000-000000000000",

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from sindplan.engine.records import ContainerSpec, Entry, Executed
+from sindplan.engine.references import tagged
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_creation import observed_spec, problem_of
 from sindplan.engine.simulated_networks import check_fixed
 from sindplan.engine.simulated_privileges import start_problem
 from sindplan.engine.simulated_store import SimulatedContainer, SimulatedPlace
-from sindplan.engine.simulated_world import World, locked, tagged
+from sindplan.engine.simulated_world import World, locked
 from sindplan.errors import EngineTimeout
 
 # Linux takes no longer host name.

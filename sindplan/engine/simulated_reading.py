@@ -66,6 +66,11 @@ class Reading(World):
         return None if found is None else Image(id=found.id, labels=found.labels)
 
     @locked
+    def images(self) -> Mapping[str, Image]:
+        """Return all images, by reference."""
+        return {reference: Image(id=found.id, labels=found.labels) for reference, found in self._images.items()}
+
+    @locked
     def get_files(self, container: str, path: str, limit: int = 4 * 1024 * 1024) -> Mapping[str, Entry]:
         """Return what is at `path`, by absolute path."""
         found = self._container("get_files", container)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from sindplan.engine.records import LOCAL, EngineInfo, Entry, Network, NetworkSpec, Volume
+from sindplan.engine.references import tagged
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_files import FilesError, View, rooted, subtree
 from sindplan.engine.simulated_machine import Machine
@@ -271,9 +272,3 @@ def _bad_volume(name: str) -> str:
         f'"{name}" includes invalid characters for a local volume name, only "{NAME_CHARACTERS}" '
         "are allowed. If you intended to pass a host directory, use absolute path"
     )
-
-
-def tagged(reference: str) -> str:
-    """Add the tag that Docker adds."""
-    last = reference.rpartition("/")[2]
-    return reference if ":" in last or "@" in last else f"{reference}:latest"

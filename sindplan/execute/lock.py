@@ -20,6 +20,7 @@ from attrs import frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Network, NetworkSpec
 from sindplan.errors import Conflict, NotFound, SindplanError
+from sindplan.homes import home
 from sindplan.kinds import labels
 from sindplan.model import names
 
@@ -39,14 +40,19 @@ class Waiting:
 
 
 @contextmanager
-def locked(engine: Engine, realms: Sequence[str], waiting: Waiting) -> Iterator[None]:
+def locked(engine: Engine, realms: Sequence[str], waiting: Waiting, *, shared: bool = True) -> Iterator[None]:
     """Hold the locks of realms, taken in sorted order so that two of us never wait for each other.
+
+    Args:
+        shared: Whether others can reach the engine; one that is simulated in this process has nothing to do with the realms of
+            this user's that have the same names.
 
     Raises SindplanError when a lock is not to be had in time.
     """
     with ExitStack() as held:
         for realm in sorted(set(realms)):
-            held.enter_context(_file_lock(realm, waiting))
+            if shared:
+                held.enter_context(_file_lock(realm, waiting))
             held.enter_context(_network_lock(engine, realm, waiting))
         yield
 
@@ -201,4 +207,4 @@ def _remove(engine: Engine, network: str) -> None:
 def state_folder(realm: str) -> Path:
     """Return the folder in which sind and sindplan keep what is this user's of a realm."""
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "sind" / realm
+    return (base if base.is_absolute() else home("XDG_STATE_HOME") / ".local" / "state") / "sind" / realm

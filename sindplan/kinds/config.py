@@ -184,11 +184,12 @@ def reader_of(path: str) -> str:
 
 def present(cluster: ClusterEvidence) -> Mapping[str, Entry]:
     """Return the files of a cluster that may be sindplan's, by path below /etc/slurm."""
-    return {
-        path: entry
-        for path, entry in (cluster.files or {}).items()
-        if entry.kind == "file" and (path in (*GENERATED, *_OTHERS) or path.partition("/")[0] in _FOLDERS)
-    }
+    return {path: entry for path, entry in (cluster.files or {}).items() if entry.kind == "file" and may_be_ours(path)}
+
+
+def may_be_ours(path: str) -> bool:
+    """Say whether sindplan writes files of that path below /etc/slurm: whatever else lies there is somebody's own."""
+    return path in (*GENERATED, *_OTHERS) or path.partition("/")[0] in _FOLDERS
 
 
 def write(run: Run, action: Action) -> None:

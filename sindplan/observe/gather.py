@@ -64,16 +64,23 @@ def take_inventory(engine: Engine) -> Inventory:
 
 
 def gather(
-    engine: Engine, slurm: Slurm, inventory: Inventory, clusters: Collection[Address], *, probe: bool = True
+    engine: Engine,
+    slurm: Slurm,
+    inventory: Inventory,
+    clusters: Collection[Address],
+    *,
+    probe: bool = True,
+    now: Callable[[], float] = time.time,
 ) -> Evidence:
     """Collect what is known of some clusters and their realms' meshes.
 
     Args:
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        now: Returns seconds since 1970.
     """
     found = inventory.clusters()
     with pool() as threads:
-        reader = _Reader(engine, slurm, threads, probe)
+        reader = _Reader(engine, slurm, threads, probe, now)
         meshes = [reader.mesh(inventory, realm) for realm in sorted({address.realm for address in clusters})]
         parts = [reader.cluster(address, found[address]) for address in sorted(clusters) if address in found]
         done = tuple(mesh() for mesh in meshes)
@@ -89,6 +96,7 @@ class _Reader:
     slurm: Slurm
     threads: ThreadPoolExecutor
     probe: bool
+    now: Callable[[], float]
 
     def mesh(self, inventory: Inventory, realm: str) -> Callable[[], MeshEvidence]:
         servers, relays = inventory.mesh_place(realm, "dns"), inventory.mesh_place(realm, "ssh")
@@ -217,7 +225,7 @@ class _Reader:
             entry = self.engine.get_files(reader.id, path).get(path)
         except EngineRefused:
             return ""
-        return in_control(entry.content, time.time()) if entry else ""
+        return in_control(entry.content, self.now()) if entry else ""
 
     def _inspect(self, container: str) -> Container | None:
         return self.engine.inspect_container(container) if container else None

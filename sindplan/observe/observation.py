@@ -20,7 +20,7 @@ from sindplan.model.network import is_free
 from sindplan.model.people import Ids, ids_in, ids_of
 from sindplan.observe.gather import gather, pool, take_inventory
 from sindplan.observe.inventory import Inventory
-from sindplan.observe.probes import cached_probe
+from sindplan.observe.surroundings import HERE, Surroundings
 from sindplan.plan.diff import Observed
 from sindplan.slurm.files import NODES_FILE, node_lines
 from sindplan.slurm.port import Slurm
@@ -90,6 +90,7 @@ def observe(
     *,
     images: Collection[str] = (),
     probe: bool = True,
+    surroundings: Surroundings = HERE,
 ) -> Observation:
     """Look at the engine.
 
@@ -97,35 +98,37 @@ def observe(
         clusters: Clusters to look at closely.
         images: References to look up; those of the realms' meshes come on top.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        surroundings: What is looked at beside them.
     """
     inventory = take_inventory(engine)
-    evidence = gather(engine, slurm, inventory, clusters, probe=probe)
+    evidence = gather(engine, slurm, inventory, clusters, probe=probe, now=surroundings.now)
     mesh_images = {
         container.spec.image for mesh in evidence.meshes for container in (mesh.dns, mesh.relay) if container
     }
     references = sorted({*images, *mesh_images, COREDNS})
     with pool() as threads:
-        known = dict(zip(references, threads.map(lambda ref: look_up(engine, ref), references), strict=True))
+        looked_up = threads.map(lambda reference: look_up(engine, reference, surroundings), references)
+        known = dict(zip(references, looked_up, strict=True))
     nodes = [node for cluster in evidence.clusters for node in cluster.nodes.values()]
     return Observation(
         inventory=inventory,
         evidence=evidence,
         images=known,
-        running={node.image_id: _known_of(node.image_id, node.labels) for node in nodes},
+        running={node.image_id: _known_of(node.image_id, node.labels, surroundings) for node in nodes},
     )
 
 
-def look_up(engine: Engine, reference: str) -> ImageFacts:
+def look_up(engine: Engine, reference: str, surroundings: Surroundings = HERE) -> ImageFacts:
     """Return what is known of an image without running it: its label, or what an earlier probe found."""
     image = engine.image(reference)
     if image is None:
         return ImageFacts()
-    return _known_of(image.id, image.labels)
+    return _known_of(image.id, image.labels, surroundings)
 
 
-def _known_of(image_id: str, marks: Mapping[str, str]) -> ImageFacts:
+def _known_of(image_id: str, marks: Mapping[str, str], surroundings: Surroundings) -> ImageFacts:
     """Return what is known of an image, by its labels; a container made from it carries them too, and may outlive it."""
-    text = marks.get(IMAGE_LABEL) or cached_probe(image_id)
+    text = marks.get(IMAGE_LABEL) or surroundings.probe(image_id)
     return (image_facts(image_id, text) if text else None) or ImageFacts(id=image_id)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from sindplan.engine.port import Engine
 from sindplan.engine.records import ContainerSpec
 from sindplan.errors import SindplanError
+from sindplan.homes import home
 from sindplan.kinds import labels
 from sindplan.model.facts import image_facts
 
@@ -39,7 +40,7 @@ def cached_probe(image_id: str) -> str:
     """Return what an earlier probe of an image found; empty when there was none."""
     try:
         return _path(image_id).read_text(encoding="utf-8")
-    except (OSError, ValueError):
+    except (OSError, ValueError, SindplanError):
         return ""
 
 
@@ -75,5 +76,5 @@ def probe_image(engine: Engine, reference: str, image_id: str, token: str) -> No
 
 def _path(image_id: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"  # noqa: PTH117 - a text that may be empty
+    root = Path(base) if os.path.isabs(base) else home("XDG_CACHE_HOME") / ".cache"  # noqa: PTH117 - a text that may be empty
     return root / "sindplan" / "images" / f"{image_id.rpartition(':')[2]}.json"

@@ -8,10 +8,10 @@ from sindplan.model.address import Address
 from sindplan.model.declaration import OnTimeout
 from sindplan.model.layout import Layout
 from sindplan.observe.inventory import Inventory
+from sindplan.observe.machine import Machine
 from sindplan.observe.observation import Observation
 from sindplan.plan.plan import Plan
 from sindplan.preflight.allowed import NOTHING, Allowed
-from sindplan.preflight.host import Machine
 
 
 @frozen(kw_only=True)

@@ -180,14 +180,17 @@ class Database:
 
 @define
 class SimulatedAccounting:
-    """All databases, by their volume: they outlive the containers that serve them."""
+    """All databases, by their volume: they outlive the containers that serve them.
 
-    # By the time it was made, too: another volume of the same name is another.
-    _databases: dict[tuple[str, str], Database] = field(factory=dict, init=False)
+    Attributes:
+        databases: By name and time of the volume: another one of the same name is another.
+    """
+
+    databases: dict[tuple[str, str], Database] = field(factory=dict, init=False)
 
     def on(self, volume: Volume) -> Database:
         """Return the database on a volume; an empty one on a new volume."""
-        return self._databases.setdefault((volume.name, volume.created), Database())
+        return self.databases.setdefault((volume.name, volume.created), Database())
 
     def memory(self, volumes: Iterable[Volume]) -> object:
         """Return what the databases on some volumes hold, comparable; an empty one is as good as none."""

@@ -28,7 +28,7 @@ _DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmd", "slurmrestd", "sackd")
 
 
 @define
-class _Node:
+class Node:
     """What runs in a node: active units, the key that its daemons have read, and what they read only once."""
 
     units: set[str] = field(factory=set)
@@ -79,7 +79,7 @@ class SlurmMachine:
     working: set[str] = field(factory=set)
     reconfigured: int = 0
     _engine: SimulatedEngine | None = field(default=None, init=False)
-    _nodes: dict[str, _Node] = field(factory=dict, init=False)
+    _nodes: dict[str, Node] = field(factory=dict, init=False)
     # By config volume, so that it outlives a restart of the container as slurmctld's state volume does.
     _controllers: dict[str, _Controller] = field(factory=dict, init=False)
 
@@ -101,7 +101,7 @@ class SlurmMachine:
             return None
         if container.name in self.broken:
             return 255
-        self._nodes[container.id] = _Node()
+        self._nodes[container.id] = Node()
         for name in ("munge", "sshd", *(d for d in _DAEMONS if self._linked(container, d))):
             self.start_unit(container, f"{name}.service")
         return None
@@ -176,7 +176,7 @@ class SlurmMachine:
         known = self.controller(container)
         lines = node_lines(self.text(container, NODES_FILE))
         # Without an address a node goes by its name, which Docker resolves while it runs.
-        known.addresses = {name: _parameter(line, "NodeAddr") for name, line in lines.items()}
+        known.addresses = {name: address_in(line) for name, line in lines.items()}
         known.reasons = {name: reason for name, reason in known.reasons.items() if name in known.addresses}
         known.down &= known.addresses.keys()
 
@@ -186,7 +186,11 @@ class SlurmMachine:
 
     def controller(self, container: Container) -> _Controller:
         """Return what the slurmctld of a container's cluster knows."""
-        return self._controllers.setdefault(_config_volume(container), _Controller())
+        return self.controller_on(config_volume(container))
+
+    def controller_on(self, volume: str) -> _Controller:
+        """Return what the slurmctld of the cluster with a config volume knows."""
+        return self._controllers.setdefault(volume, _Controller())
 
     def state_of(self, controller: Container, name: str) -> str:
         """Return a node's state as slurmctld sees it."""
@@ -250,7 +254,7 @@ class SlurmMachine:
 
     def jobs_by_partition(self, controller: Container) -> Mapping[str, tuple[str, ...]]:
         """Return the jobs that run or wait in each partition."""
-        volume = f"{_config_volume(controller)}/"
+        volume = f"{config_volume(controller)}/"
         found: dict[str, tuple[str, ...]] = {}
         for job, one in self.jobs.items():
             if one.node.startswith(volume):
@@ -299,7 +303,7 @@ class SlurmMachine:
         """
         for summary in sorted(self.engine.containers(), key=lambda found: found.state not in ("running", "paused")):
             found = self.engine.inspect_container(summary.id)
-            if found and found.spec.hostname == short and _config_volume(found) == _config_volume(container):
+            if found and found.spec.hostname == short and config_volume(found) == config_volume(container):
                 return found
         return None
 
@@ -320,13 +324,15 @@ def _is_trial(container: Container) -> bool:
     return SCRIPT in (container.spec.entrypoint or ())
 
 
-def _config_volume(container: Container) -> str:
+def config_volume(container: Container) -> str:
+    """Return the config volume of a container's cluster."""
     return next((mount.source for mount in container.spec.mounts if mount.target == CONFIG), "")
 
 
 def _key(controller: Container, name: str) -> str:
-    return f"{_config_volume(controller)}/{name}"
+    return f"{config_volume(controller)}/{name}"
 
 
-def _parameter(line: str, name: str) -> str:
-    return dict(word.partition("=")[::2] for word in line.split()).get(name, "")
+def address_in(line: str) -> str:
+    """Return the address in a node's line; empty for one that goes by its name."""
+    return dict(word.partition("=")[::2] for word in line.split()).get("NodeAddr", "")

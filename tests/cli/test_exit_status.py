@@ -116,6 +116,9 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "plan --detailed-exitcode --format json": {"nothing runs": 2, "as declared": 0, "another's": 1},
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
+        "plan --against there.json": {"nothing runs": 1},
+        "plan --against a.json --engine sim:b.json": {"nothing runs": 64},
+        "plan --engine podman": {"nothing runs": 64},
     },
     "show": {
         "show saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
@@ -137,6 +140,8 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "graph --format mermaid saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
         "graph --format text": {"nothing runs": 64},
         "graph saved --prune": {"saved": 64},
+        "graph saved --engine sim:a.json": {"saved": 64},
+        "graph --against there.json": {"nothing runs": 1},
     },
     "apply": {
         f"apply {YES}": {
@@ -179,6 +184,12 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "drift": {"nothing runs": 0, "as declared": 0, "drifted": 2, "edited": 0, "no file": 0},
         "drift --realm sind": {"as declared": 0, "drifted": 2},
         "drift --realm other": {"drifted": 0},
+        "drift --format json": {"as declared": 0, "drifted": 2},
+        "drift --format markdown": {"as declared": 0, "drifted": 2},
+        "drift --format prometheus --out a.prom": {"nothing runs": 0, "as declared": 0, "drifted": 2},
+        "drift --out sindplan.toml": {"as declared": 1},
+        "drift --out a/b/c": {"as declared": 1},
+        "drift --format xml": {"as declared": 64},
     },
     "doctor": {"doctor": {"nothing runs": 0}, "doctor -o json": {"nothing runs": 0}},
     "import": {
@@ -196,6 +207,12 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         f"unlock sind {YES}": {"locked": 64},
         f"unlock sind {YES} --id x": {"locked": 1},
     },
+    "snapshot": {
+        "snapshot --out there.json": {"nothing runs": 0, "as declared": 0, "locked": 0, "no file": 0},
+        "snapshot --out sindplan.toml": {"nothing runs": 1},
+        "snapshot --out a/b/there.json": {"nothing runs": 1},
+        "snapshot": {"nothing runs": 64},
+    },
     "schema": {"schema": {"nothing runs": 0}},
 }
 """Exit status by command, by how it is called, by situation."""
@@ -206,7 +223,17 @@ ROWS = [
     for arguments, situations in calls.items()
     for situation, status in situations.items()
 ]
-ENGINE = ["plan", "graph", f"apply {YES}", f"destroy {YES}", "drift", "doctor", "import sind/dev", "unlock sind"]
+ENGINE = [
+    "plan",
+    "graph",
+    f"apply {YES}",
+    f"destroy {YES}",
+    "drift",
+    "doctor",
+    "import sind/dev",
+    "unlock sind",
+    "snapshot --out there.json",
+]
 """What needs an engine."""
 
 

@@ -38,6 +38,13 @@ class TestInfo:
         assert stage.engine.image(image.id) == image
         assert stage.engine.image(image.id.removeprefix("sha256:")[:12]) == image
 
+    def test_the_list_of_images_says_of_each_what_it_says_alone(self, stage: Stage) -> None:
+        """By every reference, the one of the tests among them."""
+        found = stage.engine.images()
+
+        assert stage.image in found
+        assert {reference: stage.engine.image(reference) for reference in found} == found
+
     def test_pull_of_what_no_registry_has_is_refused(self, stage: Stage) -> None:
         """Registry errors are refusals."""
         with pytest.raises(EngineRefused) as caught:

@@ -10,6 +10,7 @@ from sindplan.engine.records import Container
 from sindplan.engine.simulated import SimulatedEngine
 from sindplan.engine.simulated_machine import PlainMachine
 from sindplan.errors import EngineTimeout, SindplanError
+from sindplan.execute.lock import state_folder
 from sindplan.model.facts import IMAGE_LABEL, ImageFacts, image_facts
 from sindplan.observe.observation import look_up
 from sindplan.observe.probes import cached_probe, probe_image
@@ -171,3 +172,19 @@ def test_the_memory_is_in_the_home_folder_unless_said(
 
     found: list[Any] = list((tmp_path / ".cache" / "sindplan" / "images").iterdir())
     assert [file.name for file in found] == [f"{image.removeprefix('sha256:')}.json"]
+
+
+def test_a_user_without_any_home_remembers_nothing_and_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under cron, or in a container that runs as a number."""
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+
+    assert cached_probe("sha256:1") == ""
+    with pytest.raises(SindplanError, match="no home folder") as caught:
+        state_folder("sind")
+    assert caught.value.fix == "Set HOME or XDG_STATE_HOME to a folder of yours."

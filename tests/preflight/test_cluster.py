@@ -13,12 +13,12 @@ from sindplan.model.declaration import Declaration
 from sindplan.model.facts import IMAGE_LABEL
 from sindplan.model.kind import Operation
 from sindplan.model.layout import lay_out
+from sindplan.observe.machine import Machine
 from sindplan.observe.observation import observe
 from sindplan.plan.plan import Plan
 from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
 from sindplan.preflight.finding import Severity
-from sindplan.preflight.host import Machine
 from sindplan.workflow import clusters_of
 from tests.strategies import declared
 from tests.world import IMAGE, IMAGE_FACTS, World, new_world

@@ -7,8 +7,9 @@ import pytest
 from attrs import evolve
 
 from sindplan.engine.simulated import DEFAULT_INFO
+from sindplan.observe.machine import Machine, _nsdelegate, _number, read_machine
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.preflight.host import Machine, _nsdelegate, _number, check_host, read_machine
+from sindplan.preflight.host import check_host
 
 REMOUNT = "Remount it: mount -o remount,nsdelegate /sys/fs/cgroup"
 ENGINE_ELSEWHERE = "Use an engine that runs as root without user namespaces."

@@ -1,0 +1,69 @@
+"""The command line of the second stage; what it needs to know of the forge is in the environment that the forge sets."""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sindplan_ci.forge import Forge
+from sindplan_ci.github import GitHub
+from sindplan_ci.http import Failed
+from sindplan_ci.stages import approved, report
+
+LABEL = "sindplan: destroy"
+GUARDED = (".github/*", ".gitlab-ci.yml", ".gitlab/*", "action.yml", "ci/*")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a stage and return the exit status: 0 when it was done, 1 when it was not."""
+    said = _parser().parse_args(arguments)
+    try:
+        forge = _forge(said.bot, said.app)
+        if said.stage == "report":
+            guarded = (*GUARDED, *said.guard)
+            print(report(forge, said.folder, head=said.commit, base=said.base, label=said.label, guarded=guarded))  # noqa: T201
+        else:
+            print(approved(forge, said.plan, commit=said.commit, base=said.base, label=said.label))  # noqa: T201
+    except Failed as error:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        print(f"Error: the forge has answered with what is not understood: {error!r}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="What is decided about plans on pull requests, with a token.")
+    stages = parser.add_subparsers(dest="stage", required=True)
+    one = stages.add_parser("report", help="say on a request what an untrusted run has found")
+    one.add_argument("--folder", type=Path, required=True, help="what the run has left")
+    one.add_argument(
+        "--guard", action="append", default=[], metavar="PATTERN", help="more paths that say how plans are made"
+    )
+    two = stages.add_parser("approved", help="print the digest that may be applied after a merge")
+    two.add_argument("--plan", type=Path, required=True, help="what was planned on the engine itself, as JSON")
+    for each in (one, two):
+        each.add_argument("--commit", type=_commit, required=True, help="the newest commit, or the merged one")
+        each.add_argument("--base", default="main", help="the branch that requests are merged onto")
+        each.add_argument("--label", default=LABEL, help="what a plan that destroys needs")
+        each.add_argument("--bot", default="github-actions[bot]", help="the login of the token's comments")
+        each.add_argument("--app", default="github-actions", help="the app of the token's check runs")
+    return parser
+
+
+def _commit(text: str) -> str:
+    if not _COMMIT.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no commit in full")
+    return text
+
+
+def _forge(bot: str, app: str) -> Forge:
+    token, repository = os.environ.get("GITHUB_TOKEN", ""), os.environ.get("GITHUB_REPOSITORY", "")
+    if not token or not _REPOSITORY.fullmatch(repository):
+        raise Failed("GITHUB_TOKEN and GITHUB_REPOSITORY must be set.")
+    return GitHub(os.environ.get("GITHUB_API_URL", "https://api.github.com"), token, repository, bot=bot, app=app)

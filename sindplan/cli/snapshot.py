@@ -1,0 +1,40 @@
+"""`sindplan snapshot`."""
+
+from pathlib import Path
+
+import click
+
+from sindplan.cli import options, output
+from sindplan.render.escape import escaped
+
+_MODE = 0o600
+"""A snapshot says where everything is, how it is configured and who uses it."""
+_LONGEST = 4096
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="Where to write it; over nothing but another snapshot.",
+)
+@options.engine
+@click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
+def command(out: Path, no_probe: bool) -> int:
+    """Write down what plans read of the engine, to plan where it cannot be reached. Holds no secret, changes nothing."""
+    from sindplan.cli.whole_files import check_replaceable, write_whole
+    from sindplan.snapshots.reading import is_snapshot, write_snapshot
+    from sindplan.snapshots.taking import take
+
+    check_replaceable(out, "a snapshot of sindplan's", is_snapshot, _LONGEST)
+    engine, slurm = options.connected()
+    try:
+        snapshot = take(engine, slurm, probe=not no_probe, surroundings=options.surroundings())
+    finally:
+        engine.close()
+    output.engine(snapshot.engine)
+    write_whole(out, write_snapshot(snapshot), _MODE)
+    output.say(escaped(f"Wrote {out}. To plan against it: sindplan plan --against {out}"))
+    return 0
