@@ -1,6 +1,6 @@
 """The console script: commands, and how every error ends.
 
-Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, or from drift); 64 wrong usage;
+Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, from drift or fmt --check); 64 wrong usage;
 130 interrupted.
 """
 
@@ -25,6 +25,7 @@ INTERRUPTED = 130
 _COMMANDS = {
     "init": "init",
     "validate": "validate",
+    "fmt": "fmt",
     "plan": "plan",
     "apply": "apply",
     "destroy": "destroy",

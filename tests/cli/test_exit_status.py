@@ -50,6 +50,15 @@ def _invalid(_: World, folder: Path) -> None:
     (folder / "cluster.yaml").write_text("nodes: 3\n", encoding="utf-8")
 
 
+def _no_toml(_: World, folder: Path) -> None:
+    (folder / "sindplan.toml").write_text("version: 1\n", encoding="utf-8")
+
+
+def _untidy(_: World, folder: Path) -> None:
+    file = folder / "sindplan.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("version = 1", "version=1"), encoding="utf-8")
+
+
 def _missing(_: World, folder: Path) -> None:
     (folder / "sindplan.toml").unlink()
     (folder / "cluster.yaml").unlink()
@@ -83,6 +92,8 @@ SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
     "another's": _anothers,
     "a node does not boot": _broken,
     "invalid file": _invalid,
+    "not toml": _no_toml,
+    "untidy": _untidy,
     "no file": _missing,
     "applied and forgotten": _forgotten,
     "locked": _locked,
@@ -93,6 +104,12 @@ SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
 OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
     "init": {"init": {"nothing runs": 1, "no file": 0}, "init -f a/b/c.toml": {"nothing runs": 1}},
     "validate": {"validate": {"nothing runs": 0, "as declared": 0, "invalid file": 1, "no file": 1}},
+    "fmt": {
+        "fmt": {"nothing runs": 0, "invalid file": 0, "not toml": 1, "no file": 1},
+        "fmt --check": {"nothing runs": 0, "untidy": 2, "not toml": 1, "no file": 1},
+        "fmt --check sindplan.toml .": {"untidy": 2},
+        "fmt - sindplan.toml": {"nothing runs": 64},
+    },
     "plan": {
         "plan": {
             "nothing runs": 0,
