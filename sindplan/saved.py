@@ -19,13 +19,16 @@ from sindplan.kinds.reasons import is_drift
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
+from sindplan.model.hidden import Hidden
+from sindplan.plan.part import ALL, Part
 from sindplan.preflight.allowed import Allowed
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.render.document import FORMAT, Context, digest, document, resource_change
+from sindplan.slurm.port import Slurm
 from sindplan.statefile.read import read_tables
 from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
-from sindplan.workflow import Prepared
+from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 
 LARGEST_PLAN = 64 * 1024 * 1024
 """Bytes. A plan of 1,000 nodes has about 6 MiB."""
@@ -39,10 +42,14 @@ class Options:
 
     Attributes:
         replace: Nodes that were to be replaced though nothing of them differed.
+        part: What of the plan was wanted.
+        destroy: Whether what is declared was to be destroyed.
         allowed: What may be lost.
     """
 
     replace: tuple[Address, ...] = ()
+    part: Part = ALL
+    destroy: bool = False
     allowed: Allowed = field(factory=Allowed)
 
 
@@ -64,6 +71,9 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
             "declaration": spelled(canonical(masked_secrets(declaration))),
             "options": {
                 "replace": [str(address) for address in options.replace],
+                "target": [str(address) for address in options.part.targets],
+                "exclude": [str(address) for address in options.part.excluded],
+                "destroy": options.destroy,
                 "allow_job_loss": options.allowed.jobs,
                 "allow_data_loss": [str(address) for address in options.allowed.data],
                 "prune": options.allowed.prune,
@@ -71,6 +81,37 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
         },
     )
     return document(prepared.plan, context, version=__version__, timestamp=timestamp, blocked=prepared.blocked)
+
+
+def prepare_with(
+    engine: Engine,
+    slurm: Slurm,
+    declaration: Declaration,
+    options: Options,
+    *,
+    probe: bool = True,
+    passwords: Mapping[Address, Hidden] | None = None,
+) -> Prepared:
+    """Plan with the options of a plan: see `workflow.prepare` and `workflow.prepare_destroy`. Only reads."""
+    if options.destroy:
+        return prepare_destroy(
+            engine,
+            slurm,
+            clusters_of(declaration),
+            declaration=declaration,
+            allow_job_loss=options.allowed.jobs,
+            part=options.part,
+        )
+    return prepare(
+        engine,
+        slurm,
+        declaration,
+        probe=probe,
+        passwords=passwords,
+        replace=options.replace,
+        allowed=options.allowed,
+        part=options.part,
+    )
 
 
 def image_ids(prepared: Prepared) -> Mapping[str, str]:
@@ -152,6 +193,8 @@ def read_plan(path: Path, data: bytes) -> SavedPlan:
             declaration=read_tables(_table(inner["declaration"]), path),
             options=Options(
                 replace=_addresses(options["replace"]),
+                part=Part(targets=_addresses(options["target"]), excluded=_addresses(options["exclude"])),
+                destroy=options["destroy"] is True,
                 allowed=Allowed(
                     jobs=options["allow_job_loss"] is True,
                     data=_addresses(options["allow_data_loss"]),

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +13,10 @@ from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
 from sindplan.plan.plan import Plan
 from sindplan.slurm.port import Slurm
+
+if TYPE_CHECKING:
+    from sindplan.preflight.allowed import Allowed
+    from sindplan.saved import Options
 
 DEFAULT_FILE = Path("sindplan.toml")
 
@@ -42,6 +46,47 @@ def replace(command: Command) -> Command:
         help="Replace this node (or REALM/@mesh/dns or relay), or all below this address, though nothing differs; repeatable.",
     )
     return option(command)
+
+
+def part(command: Command) -> Command:
+    """Add what a plan can be a part by, and `--destroy`."""
+    decorators = (
+        click.option(
+            "--target",
+            "targets",
+            multiple=True,
+            metavar="ADDRESS",
+            help="Only this, or all below it, with what it needs (REALM/CLUSTER, or an address as plans say it); repeatable.",
+        ),
+        click.option(
+            "--exclude",
+            "excluded",
+            multiple=True,
+            metavar="ADDRESS",
+            help="All but this, or all below it, and what needs that; repeatable.",
+        ),
+        click.option(
+            "--destroy", is_flag=True, help="Destroy what the state files declare, as `sindplan destroy` does."
+        ),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def made_with(
+    *, replace: Sequence[str], targets: Sequence[str], excluded: Sequence[str], destroy: bool, allowed: "Allowed"
+) -> "Options":
+    """Return the options that a plan is made with. Raises a usage error for what is none, or does not fit together."""
+    from sindplan.plan.part import Part
+    from sindplan.saved import Options
+
+    if destroy and (replace or allowed.prune or allowed.data):
+        raise click.UsageError(
+            "--destroy destroys everything that is declared: leave --replace, --prune and --allow-data-loss out."
+        )
+    part_ = Part(targets=addresses(targets), excluded=addresses(excluded))
+    return Options(replace=addresses(replace), part=part_, destroy=destroy, allowed=allowed)
 
 
 def addresses(texts: Sequence[str]) -> tuple[Address, ...]:

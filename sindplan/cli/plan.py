@@ -17,6 +17,7 @@ CHANGES = 2
 
 @click.command()
 @options.files
+@options.part
 @options.replace
 @click.option(
     "--out",
@@ -37,6 +38,9 @@ CHANGES = 2
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
 def command(
     paths: tuple[Path, ...],
+    targets: tuple[str, ...],
+    excluded: tuple[str, ...],
+    destroy: bool,
     replace: tuple[str, ...],
     out: Path | None,
     form: Literal["text", "json"],
@@ -47,21 +51,20 @@ def command(
     prune: bool,
 ) -> int:
     """Show what would change, and why. Changes nothing."""
-    from sindplan.cli.execution import show
+    from sindplan.cli.execution import APPLY, DESTROY, show
     from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import pull_notice
-    from sindplan.saved import Options, check_savable, describe, digest_of
-    from sindplan.workflow import prepare
+    from sindplan.saved import check_savable, describe, digest_of, prepare_with
 
     allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
-    demanded = options.addresses(replace)
+    made_with = options.made_with(replace=replace, targets=targets, excluded=excluded, destroy=destroy, allowed=allowed)
     declaration = options.read_declaration(paths)
     if out is not None:
         check_savable(declaration)
         check_free(out)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(engine, slurm, declaration, probe=not no_probe, allowed=allowed, replace=demanded)
+        prepared = prepare_with(engine, slurm, declaration, made_with, probe=not no_probe)
     finally:
         engine.close()
     output.engine(prepared.engine)
@@ -69,13 +72,12 @@ def command(
         output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
     if notice := pull_notice(declaration):
         output.say(notice)
-    made_with = Options(replace=demanded, allowed=allowed)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if form == "json":
         click.echo(json.dumps(describe(prepared, declaration, made_with, now), indent=2, ensure_ascii=False))
         output.findings(prepared.findings)
     else:
-        show(prepared)
+        show(prepared, (DESTROY if destroy else APPLY).nothing)
     if prepared.blocked:
         return 1
     if out is not None:

@@ -45,6 +45,7 @@ _GIVEN = "subnet"
 _SHOWN_LINES = 30
 """Lines of a new file that are shown."""
 WILL_DO = "sindplan will perform the following actions:"
+_NOTHING_OF_IT = "No changes to what was named."
 NO_CHANGES = "No changes. Your clusters match the declaration."
 
 
@@ -59,7 +60,7 @@ class _Block:
 def render_text(plan: Plan, nothing: str = NO_CHANGES, heading: str = WILL_DO) -> str:
     """Return a plan as text with a newline at its end; `nothing` is said of an empty one."""
     if plan.empty:
-        return f"{nothing}\n"
+        return "\n".join([_NOTHING_OF_IT if plan.left_out else nothing, *_partly(plan)]) + "\n"
     used = [operation for operation in SYMBOLS if plan.counts[operation]]
     lines = [heading, ""]
     lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(used)]
@@ -77,7 +78,15 @@ def summary(plan: Plan) -> list[str]:
     lines = [f"Plan: {added} to add, {counts[Operation.UPDATE]} to change, {destroyed} to destroy."]
     if replaced:
         lines.append(f"{replaced} of these {'is a replacement' if replaced == 1 else 'are replacements'}.")
-    return lines
+    return lines + _partly(plan)
+
+
+def _partly(plan: Plan) -> list[str]:
+    """Return a line that says of a part of a plan that it is one."""
+    if not plan.left_out:
+        return []
+    changes = f"{plan.left_out} change{'s' if plan.left_out != 1 else ''}"
+    return [f"This is a part of the plan: {changes} of the whole one are left out (--target, --exclude)."]
 
 
 def _block(block: _Block, operation: Operation) -> Iterator[str]:
