@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sindplan.cli import options
+from sindplan.cli import candidates, options
 from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, wait_option
 from sindplan.model.address import Address
 
@@ -12,7 +12,7 @@ _CLUSTER_PARTS = 2
 
 
 @click.command()
-@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...", shell_complete=candidates.clusters)
 @options.files
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @options.allow_job_loss

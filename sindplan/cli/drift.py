@@ -2,13 +2,20 @@
 
 import click
 
-from sindplan.cli import options, output
+from sindplan.cli import candidates, options, output
 
 DRIFTED = 2
 
 
 @click.command()
-@click.option("--realm", "realms", multiple=True, metavar="REALM", help="Look at this realm only; repeatable.")
+@click.option(
+    "--realm",
+    "realms",
+    multiple=True,
+    metavar="REALM",
+    shell_complete=candidates.realms,
+    help="Look at this realm only; repeatable.",
+)
 def command(realms: tuple[str, ...]) -> int:
     """Show what differs from what was applied last. Needs no state file, and changes nothing.
 

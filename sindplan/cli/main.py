@@ -15,6 +15,7 @@ import click
 
 from sindplan import __version__
 from sindplan.cli import output
+from sindplan.cli.completion import VARIABLE
 from sindplan.errors import SindplanError
 from sindplan.render.text import escaped
 
@@ -35,6 +36,7 @@ _COMMANDS = {
     "convert": "convert",
     "unlock": "unlock",
     "schema": "schema",
+    "completion": "completion",
 }
 """Command to the module in `sindplan.cli` that has it, so that no command loads what only another needs."""
 
@@ -65,6 +67,9 @@ def cli(no_color: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     _ready_streams()
+    if VARIABLE in os.environ:
+        # A completion says nothing to the terminal but what can be completed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     status = run(arguments)
     try:
         sys.stderr.flush()
@@ -87,7 +92,9 @@ def _ready_streams() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     try:
-        status = cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        status = cli.main(
+            args=list(arguments) if arguments is not None else None, complete_var=VARIABLE, standalone_mode=False
+        )
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - no input whatsoever gives a traceback
         return _ended_by(error)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sindplan.engine.port import Engine
+from sindplan.cli import candidates
 from sindplan.model.address import Address
-from sindplan.model.declaration import Declaration
-from sindplan.model.hidden import Hidden
-from sindplan.plan.plan import Plan
-from sindplan.slurm.port import Slurm
 
 if TYPE_CHECKING:
+    from sindplan.engine.port import Engine
+    from sindplan.model.declaration import Declaration
+    from sindplan.model.hidden import Hidden
+    from sindplan.plan.plan import Plan
     from sindplan.preflight.allowed import Allowed
     from sindplan.saved import Options
+    from sindplan.slurm.port import Slurm
 
 DEFAULT_FILE = Path("sindplan.toml")
 
@@ -43,6 +44,7 @@ def replace(command: Command) -> Command:
         "--replace",
         multiple=True,
         metavar="ADDRESS",
+        shell_complete=candidates.addresses,
         help="Replace this node (or REALM/@mesh/dns or relay), or all below this address, though nothing differs; repeatable.",
     )
     return option(command)
@@ -56,6 +58,7 @@ def part(command: Command) -> Command:
             "targets",
             multiple=True,
             metavar="ADDRESS",
+            shell_complete=candidates.addresses,
             help="Only this, or all below it, with what it needs (REALM/CLUSTER, or an address as plans say it); repeatable.",
         ),
         click.option(
@@ -63,6 +66,7 @@ def part(command: Command) -> Command:
             "excluded",
             multiple=True,
             metavar="ADDRESS",
+            shell_complete=candidates.addresses,
             help="All but this, or all below it, and what needs that; repeatable.",
         ),
         click.option(
@@ -97,7 +101,7 @@ def addresses(texts: Sequence[str]) -> tuple[Address, ...]:
         raise click.UsageError(str(error)) from error
 
 
-def read_declaration(paths: Sequence[Path]) -> Declaration:
+def read_declaration(paths: Sequence[Path]) -> "Declaration":
     """Read the state files named, or the default one. Raises DeclarationInvalid."""
     from sindplan.statefile import read
 
@@ -134,6 +138,7 @@ allow_data_loss = click.option(
     multiple=True,
     metavar="ADDRESS",
     type=_Prefix(),
+    shell_complete=candidates.addresses,
     help="Let this volume, or all below this address, be removed while its cluster stays; repeatable.",
 )
 
@@ -150,7 +155,7 @@ secrets_dir = click.option(
 )
 
 
-def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mapping[Address, Hidden]:
+def secrets(declaration: "Declaration", plan: "Plan", folder: Path | None) -> "Mapping[Address, Hidden]":
     """Look up the secrets that a plan needs, by cluster. Raises SindplanError when some cannot be had."""
     from sindplan.statefile.secret_values import Places, storage_passwords
     from sindplan.statefile.secrets import fault_of_password
@@ -160,7 +165,7 @@ def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mappin
     return storage_passwords(declaration, clusters_with_secrets(plan), places, fault_of_password).demand()
 
 
-def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address, Hidden]:
+def passwords(declaration: "Declaration", folder: Path | None) -> "Mapping[Address, Hidden]":
     """Look up the passwords that can be had, by cluster: one that cannot is taken to be what it was."""
     from sindplan.statefile.secret_values import Places, storage_passwords
     from sindplan.statefile.secrets import fault_of_password
@@ -170,7 +175,7 @@ def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address,
     return storage_passwords(declaration, clusters_of(declaration), places, fault_of_password).found
 
 
-def connected() -> tuple[Engine, Slurm]:
+def connected() -> "tuple[Engine, Slurm]":
     """Connect to the engine that DOCKER_HOST or the docker context says. Raises EngineUnreachable."""
     from sindplan.engine.docker_sdk import connect
     from sindplan.slurm.commands import SlurmCommands

@@ -200,6 +200,11 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         f"unlock sind {YES} --id x": {"locked": 1},
     },
     "schema": {"schema": {"nothing runs": 0}},
+    "completion": {
+        "completion bash": {"no file": 0},
+        "completion tcsh": {"no file": 64},
+        "completion": {"no file": 64},
+    },
 }
 """Exit status by command, by how it is called, by situation."""
 
