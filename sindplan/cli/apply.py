@@ -8,7 +8,16 @@ import click
 from attrs import evolve
 
 from sindplan.cli import options, output
-from sindplan.cli.execution import APPLY, DESTROY, Consent, execute_prepared, lock_option, rollback_option, wait_option
+from sindplan.cli.execution import (
+    APPLY,
+    DESTROY,
+    Consent,
+    execute_prepared,
+    lock_option,
+    loudness,
+    rollback_option,
+    wait_option,
+)
 from sindplan.cli.plan_file import read_plan_file
 from sindplan.execute.apply import OnFailure
 from sindplan.model.address import Address
@@ -36,6 +45,7 @@ from sindplan.model.address import Address
 @options.part
 @options.replace
 @options.secrets_dir
+@loudness
 @wait_option
 @rollback_option
 @lock_option
@@ -55,6 +65,8 @@ def command(
     destroy: bool,
     replace: tuple[str, ...],
     secrets_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
     wait: int,
     rollback_timeout: int,
     lock_timeout: int,
@@ -113,6 +125,8 @@ def command(
             wait=wait,
             rollback_timeout=rollback_timeout,
             lock_timeout=lock_timeout,
+            quiet=quiet,
+            verbose=verbose,
             words=DESTROY if made_with.destroy else APPLY,
             secrets=lambda plan: options.secrets(declaration, plan, secrets_dir),
         )

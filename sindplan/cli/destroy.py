@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import candidates, options
-from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, wait_option
+from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, loudness, wait_option
 from sindplan.model.address import Address
 
 _CLUSTER_PARTS = 2
@@ -17,6 +17,7 @@ _CLUSTER_PARTS = 2
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @options.allow_job_loss
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@loudness
 @wait_option
 @lock_option
 def command(
@@ -25,6 +26,8 @@ def command(
     auto_approve: bool,
     allow_job_loss: bool,
     parallelism: int,
+    quiet: bool,
+    verbose: bool,
     wait: int,
     lock_timeout: int,
 ) -> int:
@@ -60,6 +63,8 @@ def command(
             parallelism=parallelism,
             wait=wait,
             lock_timeout=lock_timeout,
+            quiet=quiet,
+            verbose=verbose,
             words=DESTROY,
         )
     finally:
