@@ -19,15 +19,19 @@ from sindplan.kinds.reasons import is_drift
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
+from sindplan.model.hidden import Hidden
+from sindplan.observe.surroundings import HERE, Surroundings
+from sindplan.plan.part import ALL, Part
 from sindplan.preflight.allowed import Allowed
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.render.document import Context, base, digest, document, resource_change
 from sindplan.render.reading import BAD, no_plan, read_document, table, text
 from sindplan.render.values import hashed
+from sindplan.slurm.port import Slurm
 from sindplan.statefile.read import read_tables
 from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
-from sindplan.workflow import Prepared
+from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 
 _LOSSES = frozenset({"jobs", "data"})
 """Checks whose findings name what is lost: consent to one loss is none to another."""
@@ -39,10 +43,14 @@ class Options:
 
     Attributes:
         replace: Nodes that were to be replaced though nothing of them differed.
+        part: What of the plan was wanted.
+        destroy: Whether what is declared was to be destroyed.
         allowed: What may be lost.
     """
 
     replace: tuple[Address, ...] = ()
+    part: Part = ALL
+    destroy: bool = False
     allowed: Allowed = field(factory=Allowed)
 
 
@@ -68,6 +76,9 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
             "declaration": declared,
             "options": {
                 "replace": [str(address) for address in options.replace],
+                "target": [str(address) for address in options.part.targets],
+                "exclude": [str(address) for address in options.part.excluded],
+                "destroy": options.destroy,
                 "allow_job_loss": options.allowed.jobs,
                 "allow_data_loss": [str(address) for address in options.allowed.data],
                 "prune": options.allowed.prune,
@@ -75,6 +86,40 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
         },
     )
     return document(prepared.plan, context, version=__version__, timestamp=timestamp, blocked=prepared.blocked)
+
+
+def prepare_with(
+    engine: Engine,
+    slurm: Slurm,
+    declaration: Declaration,
+    options: Options,
+    *,
+    probe: bool = True,
+    passwords: Mapping[Address, Hidden] | None = None,
+    surroundings: Surroundings = HERE,
+) -> Prepared:
+    """Plan with the options of a plan: see `workflow.prepare` and `workflow.prepare_destroy`. Only reads."""
+    if options.destroy:
+        return prepare_destroy(
+            engine,
+            slurm,
+            clusters_of(declaration),
+            declaration=declaration,
+            allow_job_loss=options.allowed.jobs,
+            part=options.part,
+            surroundings=surroundings,
+        )
+    return prepare(
+        engine,
+        slurm,
+        declaration,
+        probe=probe,
+        passwords=passwords,
+        replace=options.replace,
+        allowed=options.allowed,
+        part=options.part,
+        surroundings=surroundings,
+    )
 
 
 def image_ids(prepared: Prepared) -> Mapping[str, str]:
@@ -150,6 +195,8 @@ def read_plan(path: Path, data: bytes) -> SavedPlan:
             declaration=read_tables(table(inner["declaration"]), path),
             options=Options(
                 replace=_addresses(options["replace"]),
+                part=Part(targets=_addresses(options["target"]), excluded=_addresses(options["exclude"])),
+                destroy=options["destroy"] is True,
                 allowed=Allowed(
                     jobs=options["allow_job_loss"] is True,
                     data=_addresses(options["allow_data_loss"]),

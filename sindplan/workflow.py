@@ -30,6 +30,7 @@ from sindplan.observe.ours import own, with_present_owners, with_workers_that_st
 from sindplan.observe.passwords import with_passwords
 from sindplan.observe.surroundings import HERE, Surroundings
 from sindplan.plan.diff import Observed
+from sindplan.plan.part import ALL, Part
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
 from sindplan.preflight.allowed import NOTHING, Allowed
@@ -93,6 +94,7 @@ def prepare(
     passwords: Mapping[Address, Hidden] | None = None,
     replace: Collection[Address] = (),
     allowed: Allowed = NOTHING,
+    part: Part = ALL,
     surroundings: Surroundings = HERE,
 ) -> Prepared:
     """Plan what makes the engine match a declaration. Only reads.
@@ -103,6 +105,10 @@ def prepare(
         passwords: Passwords that slurmdbd should have at its database, by cluster, to be compared with those it has. Only an
             apply knows any; what is not among them is taken to be right.
         probe: Whether commands may be run in nodes to read daemon and Slurm states.
+        part: What of the plan is wanted.
+
+    Raises:
+        SindplanError: There is nothing at an address that was named.
         surroundings: What is looked at beside engine and Slurm.
     """
     declared = clusters_of(declaration)
@@ -123,7 +129,8 @@ def prepare(
     observed = Observed(state=with_passwords(state, wanted, passwords or {}), unknown=seen.unknown)
     taken = taken_over(before.inventory, _adopting(declaration))
     last = _applied_last(declaration, before, wanted, seen.state)
-    plan = make_plan(wanted, observed, KINDS, reasons(wanted, last, taken))
+    _check_named(part, {*wanted, *state})
+    plan = make_plan(wanted, observed, KINDS, reasons(wanted, last, taken), part)
     machine = surroundings.machine(before.inventory.engine)
     departures = _departures(declaration, before)
     case = Case(
@@ -168,6 +175,17 @@ def _check_demanded(layout: Layout, replace: Collection[Address]) -> None:
         raise SindplanError(
             f"There is no node to replace at {', '.join(idle)}.",
             "Name a node that is declared and there, such as sind/dev/node/worker-0, or a cluster, or sind/@mesh/dns or relay.",
+        )
+
+
+def _check_named(part: Part, there: Collection[Address]) -> None:
+    idle = [
+        str(named) for named in (*part.targets, *part.excluded) if not any(address.below(named) for address in there)
+    ]
+    if idle:
+        raise SindplanError(
+            f"There is nothing at {', '.join(idle)}.",
+            "Name what is declared or there as plans do, such as sind/dev/node/worker-0, or a cluster (sind/dev) or realm (sind).",
         )
 
 
@@ -249,18 +267,22 @@ def prepare_destroy(
     *,
     declaration: Declaration | None = None,
     allow_job_loss: bool = False,
+    part: Part = ALL,
+    surroundings: Surroundings = HERE,
 ) -> Prepared:
     """Plan the destruction of clusters, and of the meshes that no other cluster needs. Only reads.
 
     Args:
         declaration: The one they must belong to; None when the clusters were named one by one.
         allow_job_loss: Whether running jobs may be lost.
+        part: What of the plan is wanted.
+        surroundings: What is looked at beside engine and Slurm.
 
     Raises:
-        SindplanError: A cluster that was named is not there.
+        SindplanError: A cluster that was named, or what a part was to be of, is not there.
     """
     owner = declaration.name if declaration else ""
-    before = observe(engine, slurm, clusters)
+    before = observe(engine, slurm, clusters, surroundings=surroundings)
     there = before.inventory.clusters()
     missing = [] if declaration else sorted(str(address) for address in clusters if address not in there)
     if missing:
@@ -274,7 +296,8 @@ def prepare_destroy(
         for address, resource in before.observed().state.items()
         if (scope := scope_of(address, resource)) in own or (scope.cluster == MESH and address.realm in last)
     }
-    plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand")
+    _check_named(part, state)
+    plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand", part)
     return Prepared(
         owner=owner,
         plan=plan,

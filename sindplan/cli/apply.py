@@ -1,6 +1,7 @@
 """`sindplan apply`."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -8,7 +9,16 @@ from attrs import evolve
 
 from sindplan.cli import options, output
 from sindplan.cli.events import streamed
-from sindplan.cli.execution import Consent, execute_prepared, lock_option, rollback_option, wait_option
+from sindplan.cli.execution import (
+    APPLY,
+    DESTROY,
+    Consent,
+    execute_prepared,
+    lock_option,
+    loudness,
+    rollback_option,
+    wait_option,
+)
 from sindplan.cli.plan_file import read_plan_file
 from sindplan.execute.apply import OnFailure
 from sindplan.model.address import Address
@@ -34,8 +44,10 @@ from sindplan.model.address import Address
     help="Take back what was done, or leave it.",
 )
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@options.part
 @options.replace
 @options.secrets_dir
+@loudness
 @wait_option
 @rollback_option
 @lock_option
@@ -51,8 +63,13 @@ def command(
     prune: bool,
     on_failure: OnFailure,
     parallelism: int,
+    targets: tuple[str, ...],
+    excluded: tuple[str, ...],
+    destroy: bool,
     replace: tuple[str, ...],
     secrets_dir: Path | None,
+    quiet: bool,
+    verbose: bool,
     wait: int,
     rollback_timeout: int,
     lock_timeout: int,
@@ -62,37 +79,42 @@ def command(
     from sindplan.observe.observation import observe
     from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import get_images, pull_images
-    from sindplan.saved import Options, Reviewed
-    from sindplan.workflow import Prepared, prepare
+    from sindplan.saved import Reviewed, prepare_with
+    from sindplan.workflow import Prepared
 
     reviewed = Reviewed(_digest(approve)) if approve is not None else None
     if saved is not None:
-        _refuse_beside_a_plan(approve, paths, replace, allow_job_loss or prune or bool(data_loss))
+        _refuse_beside_a_plan(
+            {
+                "--approve": approve is not None,
+                "-f": bool(paths),
+                "--target, --exclude": bool(targets or excluded),
+                "--destroy": destroy,
+                "--replace": bool(replace),
+                "--allow-… and --prune": allow_job_loss or prune or bool(data_loss),
+            }
+        )
         plan_ = read_plan_file(saved)
         declaration, made_with = plan_.declaration, plan_.options
         reviewed = Reviewed(plan_.digest, plan_)
     else:
         allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
-        made_with = Options(replace=options.addresses(replace), allowed=allowed)
+        made_with = options.made_with(
+            replace=replace, targets=targets, excluded=excluded, destroy=destroy, allowed=allowed
+        )
         declaration = options.read_declaration(paths)
     passwords = options.passwords(declaration, secrets_dir)
     engine, slurm = options.connected()
 
     def plan() -> Prepared:
-        return prepare(
-            engine,
-            slurm,
-            declaration,
-            passwords=passwords,
-            allowed=made_with.allowed,
-            replace=made_with.replace,
-            surroundings=options.surroundings(),
+        return prepare_with(
+            engine, slurm, declaration, made_with, passwords=passwords, surroundings=options.surroundings()
         )
 
     try:
-        told = pull_images(engine, declaration, output.say)
+        told = () if made_with.destroy else pull_images(engine, declaration, output.say)
         prepared = plan()
-        wanting = not prepared.blocked and not prepared.plan.empty
+        wanting = not (prepared.blocked or prepared.plan.empty or made_with.destroy)
         if wanting and get_images(engine, declaration, prepared, output.say):
             prepared = plan()
         return execute_prepared(
@@ -104,25 +126,23 @@ def command(
                 engine, slurm, prepared.clusters, images=images_of(declaration), surroundings=options.surroundings()
             ),
             consent=Consent(auto_approve=auto_approve, allow_privileged=allow_privileged, reviewed=reviewed),
-            on_failure=on_failure,
+            # What was destroyed cannot be taken back.
+            on_failure="stop" if made_with.destroy else on_failure,
             parallelism=parallelism,
             wait=wait,
             rollback_timeout=rollback_timeout,
             lock_timeout=lock_timeout,
+            quiet=quiet,
+            verbose=verbose,
+            words=DESTROY if made_with.destroy else APPLY,
             secrets=lambda plan: options.secrets(declaration, plan, secrets_dir),
         )
     finally:
         engine.close()
 
 
-def _refuse_beside_a_plan(approve: str | None, paths: tuple[Path, ...], replace: tuple[str, ...], allows: bool) -> None:
-    """Refuse what a plan says itself. Raises a usage error."""
-    said = {
-        "--approve": approve is not None,
-        "-f": bool(paths),
-        "--replace": bool(replace),
-        "--allow-… and --prune": allows,
-    }
+def _refuse_beside_a_plan(said: Mapping[str, bool]) -> None:
+    """Refuse what a plan says itself, by option. Raises a usage error."""
     if too_many := [option for option, is_said in said.items() if is_said]:
         raise click.UsageError(
             f"A saved plan says itself what it was made from: leave {', '.join(too_many)} out, or say it to `sindplan plan`."

@@ -4,20 +4,21 @@ from pathlib import Path
 
 import click
 
-from sindplan.cli import options
-from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, wait_option
+from sindplan.cli import candidates, options
+from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, loudness, wait_option
 from sindplan.model.address import Address
 
 _CLUSTER_PARTS = 2
 
 
 @click.command()
-@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...", shell_complete=candidates.clusters)
 @options.files
 @options.engine
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
 @options.allow_job_loss
 @click.option("--parallelism", type=click.IntRange(1, 256), default=16, show_default=True, help="Actions at once.")
+@loudness
 @wait_option
 @lock_option
 def command(
@@ -26,6 +27,8 @@ def command(
     auto_approve: bool,
     allow_job_loss: bool,
     parallelism: int,
+    quiet: bool,
+    verbose: bool,
     wait: int,
     lock_timeout: int,
 ) -> int:
@@ -61,6 +64,8 @@ def command(
             parallelism=parallelism,
             wait=wait,
             lock_timeout=lock_timeout,
+            quiet=quiet,
+            verbose=verbose,
             words=DESTROY,
         )
     finally:

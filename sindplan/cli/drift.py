@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sindplan import __version__
-from sindplan.cli import options, output
+from sindplan.cli import candidates, options, output
 
 if TYPE_CHECKING:
     from sindplan.render.drift import Report
@@ -21,7 +21,14 @@ _LONGEST = 4096
 @click.command()
 @options.engine
 @options.against
-@click.option("--realm", "realms", multiple=True, metavar="REALM", help="Look at this realm only; repeatable.")
+@click.option(
+    "--realm",
+    "realms",
+    multiple=True,
+    metavar="REALM",
+    shell_complete=candidates.realms,
+    help="Look at this realm only; repeatable.",
+)
 @click.option(
     "--format",
     "form",

@@ -13,6 +13,8 @@ from attrs import frozen
 
 from sindplan.cli import events, options, output
 from sindplan.cli.ask import agreed
+from sindplan.cli.options import Command
+from sindplan.cli.progress import Progress, progress, tell_slowest
 from sindplan.engine.port import Engine
 from sindplan.execute.apply import Applied, OnFailure, Settings, apply
 from sindplan.execute.executor import Outcome
@@ -73,6 +75,18 @@ rollback_option = click.option(
 )
 
 
+def loudness(command: Command) -> Command:
+    """Add `-q` and `-v`."""
+    for decorator in (
+        click.option("-v", "--verbose", is_flag=True, help="Say what begins, too."),
+        click.option(
+            "-q", "--quiet", is_flag=True, help="Say nothing of what goes on, but what fails and how it ends."
+        ),
+    ):
+        command = decorator(command)
+    return command
+
+
 @frozen(kw_only=True)
 class Words:
     """How a command speaks of what it does."""
@@ -109,6 +123,8 @@ def execute_prepared(
     rollback_timeout: int = 0,
     secrets: Callable[[Plan], Mapping[Address, Hidden]] = lambda _: {},
     words: Words = APPLY,
+    quiet: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Show a plan, ask, lock, plan again, execute; return the exit status.
 
@@ -150,6 +166,7 @@ def execute_prepared(
                 on_timeouts=again.on_timeouts,
                 secrets=secrets(again.plan),
             ),
+            progress(quiet=quiet, verbose=verbose),
         )
         if status == 0 and consent.reviewed is not None:
             consent.reviewed.spend(engine, again)
@@ -200,10 +217,10 @@ def _execute(
     observe_again: Callable[[], Observation],
     words: Words,
     settings: Settings,
+    telling: Progress,
 ) -> int:
-    progress = output.Progress()
     stream = events.current()
-    with _interruptible() as stop:
+    with telling as progress, _interruptible() as stop:
         applied = apply(
             prepared.plan,
             prepared.before,
@@ -217,7 +234,9 @@ def _execute(
         )
     if stream is not None:
         stream.applied(applied)
-    return _tell(prepared.plan, applied, words, progress.seconds)
+    status = _tell(prepared.plan, applied, words, telling.seconds)
+    tell_slowest(telling.slowest())
+    return status
 
 
 def _agreed(prepared: Prepared, consent: Consent) -> bool:

@@ -12,6 +12,7 @@ from sindplan.cli.planning import planned
 @click.command()
 @click.argument("saved", required=False, metavar="[PLAN]", type=click.Path(path_type=Path))
 @options.files
+@options.part
 @options.replace
 @options.prune
 @options.engine
@@ -31,6 +32,9 @@ from sindplan.cli.planning import planned
 def command(
     saved: Path | None,
     paths: tuple[Path, ...],
+    targets: tuple[str, ...],
+    excluded: tuple[str, ...],
+    destroy: bool,
     replace: tuple[str, ...],
     prune: bool,
     form: formats.Format,
@@ -39,11 +43,15 @@ def command(
 ) -> int:
     """Print what an apply does, and what waits for what, as a graph: of a new plan, or of a saved PLAN."""
     if saved is not None:
-        if paths or replace or prune or no_probe or options.engine_named():
+        if any((paths, targets, excluded, destroy, replace, prune, no_probe, options.engine_named())):
             raise click.UsageError("A saved plan says itself what it was made from: leave the other options out.")
         output.document(formats.rendered(form, read_plan_document(saved), saved, whole=whole))
         return 0
-    made = planned(paths, replace, prune=prune, probe=not no_probe)
+    from sindplan.preflight.allowed import Allowed
+
+    allowed = Allowed(prune=prune)
+    made_with = options.made_with(replace=replace, targets=targets, excluded=excluded, destroy=destroy, allowed=allowed)
+    made = planned(paths, made_with, probe=not no_probe)
     output.document(formats.rendered(form, made.describe(), whole=whole))
     output.findings(made.prepared.findings)
     return 1 if made.prepared.blocked else 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from sindplan.cli import options, output
+from sindplan.cli import candidates, options, output
 from sindplan.errors import SindplanError
 from sindplan.model import names
 from sindplan.model.address import Address
@@ -13,7 +13,9 @@ from sindplan.render.escape import escaped
 
 
 @click.command()
-@click.argument("clusters", nargs=-1, required=True, metavar="REALM[/CLUSTER]...")
+@click.argument(
+    "clusters", nargs=-1, required=True, metavar="REALM[/CLUSTER]...", shell_complete=candidates.clusters_and_realms
+)
 @options.engine
 @click.option(
     "-o", "--output", "target", type=click.Path(path_type=Path), help="State file to write; stdout unless set."

@@ -1,6 +1,6 @@
 """The console script: commands, and how every error ends.
 
-Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, or from drift); 64 wrong usage;
+Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, from drift or fmt --check); 64 wrong usage;
 130 interrupted.
 """
 
@@ -15,6 +15,7 @@ import click
 
 from sindplan import __version__
 from sindplan.cli import output
+from sindplan.cli.completion import VARIABLE
 from sindplan.errors import SindplanError
 from sindplan.render.escape import escaped
 
@@ -25,6 +26,7 @@ INTERRUPTED = 130
 _COMMANDS = {
     "init": "init",
     "validate": "validate",
+    "fmt": "fmt",
     "plan": "plan",
     "show": "show",
     "graph": "graph",
@@ -37,6 +39,7 @@ _COMMANDS = {
     "snapshot": "snapshot",
     "unlock": "unlock",
     "schema": "schema",
+    "completion": "completion",
 }
 """Command to the module in `sindplan.cli` that has it, so that no command loads what only another needs."""
 
@@ -67,6 +70,9 @@ def cli(no_color: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     _ready_streams()
+    if VARIABLE in os.environ:
+        # A completion says nothing to the terminal but what can be completed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     status = run(arguments)
     try:
         sys.stderr.flush()
@@ -89,7 +95,9 @@ def _ready_streams() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     try:
-        status = cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        status = cli.main(
+            args=list(arguments) if arguments is not None else None, complete_var=VARIABLE, standalone_mode=False
+        )
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - no input whatsoever gives a traceback
         return _ended_by(error)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sindplan.cli import engines
-from sindplan.engine.port import Engine
+from sindplan.cli import candidates, engines
 from sindplan.model.address import Address
-from sindplan.model.declaration import Declaration
-from sindplan.model.hidden import Hidden
-from sindplan.plan.plan import Plan
-from sindplan.slurm.port import Slurm
 
 if TYPE_CHECKING:
+    from sindplan.engine.port import Engine
+    from sindplan.model.declaration import Declaration
+    from sindplan.model.hidden import Hidden
     from sindplan.observe.surroundings import Surroundings
+    from sindplan.plan.plan import Plan
+    from sindplan.preflight.allowed import Allowed
+    from sindplan.saved import Options
+    from sindplan.slurm.port import Slurm
 
 DEFAULT_FILE = Path("sindplan.toml")
 
@@ -43,9 +45,53 @@ def replace(command: Command) -> Command:
         "--replace",
         multiple=True,
         metavar="ADDRESS",
+        shell_complete=candidates.addresses,
         help="Replace this node (or REALM/@mesh/dns or relay), or all below this address, though nothing differs; repeatable.",
     )
     return option(command)
+
+
+def part(command: Command) -> Command:
+    """Add what a plan can be a part by, and `--destroy`."""
+    decorators = (
+        click.option(
+            "--target",
+            "targets",
+            multiple=True,
+            metavar="ADDRESS",
+            shell_complete=candidates.addresses,
+            help="Only this, or all below it, with what it needs (REALM/CLUSTER, or an address as plans say it); repeatable.",
+        ),
+        click.option(
+            "--exclude",
+            "excluded",
+            multiple=True,
+            metavar="ADDRESS",
+            shell_complete=candidates.addresses,
+            help="All but this, or all below it, and what needs that; repeatable.",
+        ),
+        click.option(
+            "--destroy", is_flag=True, help="Destroy what the state files declare, as `sindplan destroy` does."
+        ),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def made_with(
+    *, replace: Sequence[str], targets: Sequence[str], excluded: Sequence[str], destroy: bool, allowed: "Allowed"
+) -> "Options":
+    """Return the options that a plan is made with. Raises a usage error for what is none, or does not fit together."""
+    from sindplan.plan.part import Part
+    from sindplan.saved import Options
+
+    if destroy and (replace or allowed.prune or allowed.data):
+        raise click.UsageError(
+            "--destroy destroys everything that is declared: leave --replace, --prune and --allow-data-loss out."
+        )
+    part_ = Part(targets=addresses(targets), excluded=addresses(excluded))
+    return Options(replace=addresses(replace), part=part_, destroy=destroy, allowed=allowed)
 
 
 def addresses(texts: Sequence[str]) -> tuple[Address, ...]:
@@ -56,7 +102,7 @@ def addresses(texts: Sequence[str]) -> tuple[Address, ...]:
         raise click.UsageError(str(error)) from error
 
 
-def read_declaration(paths: Sequence[Path]) -> Declaration:
+def read_declaration(paths: Sequence[Path]) -> "Declaration":
     """Read the state files named, or the default one. Raises DeclarationInvalid."""
     from sindplan.statefile import read
 
@@ -96,6 +142,7 @@ allow_data_loss = click.option(
     multiple=True,
     metavar="ADDRESS",
     type=_Prefix(),
+    shell_complete=candidates.addresses,
     help="Let this volume, or all below this address, be removed while its cluster stays; repeatable.",
 )
 
@@ -112,7 +159,7 @@ secrets_dir = click.option(
 )
 
 
-def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mapping[Address, Hidden]:
+def secrets(declaration: "Declaration", plan: "Plan", folder: Path | None) -> "Mapping[Address, Hidden]":
     """Look up the secrets that a plan needs, by cluster. Raises SindplanError when some cannot be had."""
     from sindplan.statefile.secret_values import Places, storage_passwords
     from sindplan.statefile.secrets import fault_of_password
@@ -122,7 +169,7 @@ def secrets(declaration: Declaration, plan: Plan, folder: Path | None) -> Mappin
     return storage_passwords(declaration, clusters_with_secrets(plan), places, fault_of_password).demand()
 
 
-def passwords(declaration: Declaration, folder: Path | None) -> Mapping[Address, Hidden]:
+def passwords(declaration: "Declaration", folder: Path | None) -> "Mapping[Address, Hidden]":
     """Look up the passwords that can be had, by cluster: one that cannot is taken to be what it was."""
     from sindplan.statefile.secret_values import Places, storage_passwords
     from sindplan.statefile.secrets import fault_of_password
@@ -138,7 +185,7 @@ rehearsing = engines.rehearsing
 engine_named = engines.named
 
 
-def connected() -> tuple[Engine, Slurm]:
+def connected() -> "tuple[Engine, Slurm]":
     """Connect to the engine that was chosen: unless told otherwise the one that DOCKER_HOST or the docker context says.
 
     Raises SindplanError.

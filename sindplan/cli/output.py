@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import sys
-import time
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import TextIO
@@ -13,8 +12,7 @@ import click
 
 from sindplan.engine.records import EngineInfo
 from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError, SnapshotInvalid
-from sindplan.execute.reporter import Reporter
-from sindplan.plan.plan import Action, Plan
+from sindplan.plan.plan import Action
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.render.escape import escaped
 from sindplan.render.node_sets import fold
@@ -35,7 +33,8 @@ def use_colour(*, wanted: bool) -> None:
     _wanted = wanted and not os.environ.get("NO_COLOR")
 
 
-def _styled(text: str, colour: str, *, err: bool = False, bold: bool = False) -> str:
+def styled(text: str, colour: str, *, err: bool = False, bold: bool = False) -> str:
+    """Return text with a colour, where the stream is a terminal and colour is wanted."""
     stream = sys.stderr if err else sys.stdout
     return click.style(text, fg=colour, bold=bold or None) if _wanted and stream.isatty() else text
 
@@ -57,7 +56,7 @@ def data(text: str) -> None:
         for piece in wrapped(shown, width) if width else [shown]:
             # As with `say`: nobody need read what events tell.
             with suppress(OSError) if err else nullcontext():
-                click.echo(_styled(piece, _COLOURS[found[1]], err=err) if found else piece, err=err)
+                click.echo(styled(piece, _COLOURS[found[1]], err=err) if found else piece, err=err)
 
 
 def document(text: str) -> None:
@@ -88,7 +87,7 @@ def error(problem: SindplanError) -> None:
         for one in problem.problems:
             say(escaped(str(one)))
         say("")
-    say(_styled("Error: ", "red", err=True, bold=True) + escaped(problem.summary))
+    say(styled("Error: ", "red", err=True, bold=True) + escaped(problem.summary))
     if isinstance(problem, NodeFailed) and problem.diagnostics:
         for line in escaped(problem.diagnostics).splitlines():
             say(f"  | {line}")
@@ -105,46 +104,10 @@ def findings(found: Iterable[Finding]) -> None:
     """Print findings: first those that block."""
     for finding in sorted(found, key=lambda finding: finding.severity is Severity.WARNS):
         blocks = finding.severity is Severity.BLOCKS
-        word = _styled("Blocked: ", "red", err=True, bold=True) if blocks else _styled("Warning: ", "yellow", err=True)
+        word = styled("Blocked: ", "red", err=True, bold=True) if blocks else styled("Warning: ", "yellow", err=True)
         say(word + escaped(finding.what))
         if finding.fix:
             say(f"  {escaped(finding.fix)}")
-
-
-class Progress(Reporter):
-    """Plain lines, one when an action ends."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    def still(self, action: Action, seconds: float) -> None:
-        """Say what takes long."""
-        say(f"{_where(action)}: still {action.says} after {seconds:.0f}s ...")
-
-    def finished(self, action: Action, seconds: float) -> None:
-        """Say what was done and how long it took."""
-        say(f"{_where(action)}: {action.says} took {seconds:.1f}s")
-
-    def noted(self, text: str) -> None:
-        """Say it at once."""
-        say(escaped(text))
-
-    def failed(self, action: Action, error: SindplanError) -> None:  # noqa: ARG002 - told at the end
-        """Say what failed, at once; the summary at the end says it whole."""
-        say(_styled(f"{_where(action)}: {action.says} failed", "red", err=True))
-
-    def taking_back(self, plan: Plan) -> None:
-        """Say that the rollback begins."""
-        say(f"Taking back what was done ({len(plan.changes)} resources) ...")
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since it was made."""
-        return time.monotonic() - self._began
-
-
-def _where(action: Action) -> str:
-    return escaped(", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope))
 
 
 def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:

@@ -17,6 +17,7 @@ CHANGES = 2
 
 @click.command()
 @options.files
+@options.part
 @options.replace
 @click.option(
     "--out",
@@ -32,6 +33,9 @@ CHANGES = 2
 @options.no_probe
 def command(
     paths: tuple[Path, ...],
+    targets: tuple[str, ...],
+    excluded: tuple[str, ...],
+    destroy: bool,
     replace: tuple[str, ...],
     out: Path | None,
     form: formats.Format,
@@ -42,7 +46,8 @@ def command(
     prune: bool,
 ) -> int:
     """Show what would change, and why. Changes nothing."""
-    from sindplan.cli.execution import show
+    from sindplan.cli.execution import APPLY, DESTROY, show
+    from sindplan.preflight.allowed import Allowed
     from sindplan.saved import check_savable, digest_of
 
     def check(declaration: Declaration) -> None:
@@ -50,10 +55,12 @@ def command(
             check_savable(declaration)
             check_free(out)
 
-    made = planned(paths, replace, jobs=allow_job_loss, data=data_loss, prune=prune, probe=not no_probe, check=check)
+    allowed = Allowed(jobs=allow_job_loss, data=data_loss, prune=prune)
+    made_with = options.made_with(replace=replace, targets=targets, excluded=excluded, destroy=destroy, allowed=allowed)
+    made = planned(paths, made_with, probe=not no_probe, check=check)
     prepared = made.prepared
     if form == "text":
-        show(prepared)
+        show(prepared, (DESTROY if destroy else APPLY).nothing)
     else:
         output.document(formats.rendered(form, made.describe()))
         output.findings(prepared.findings)

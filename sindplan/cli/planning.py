@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from sindplan.cli import options, output
-from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
 
 if TYPE_CHECKING:
+    from sindplan.saved import Options
     from sindplan.workflow import Prepared
 
 
@@ -25,11 +25,8 @@ class Planned:
 
 def planned(
     paths: tuple[Path, ...],
-    replace: tuple[str, ...],
+    made_with: "Options",
     *,
-    jobs: bool = False,
-    data: tuple[Address, ...] = (),
-    prune: bool = False,
     probe: bool = True,
     check: Callable[[Declaration], None] = lambda _: None,
 ) -> Planned:
@@ -38,26 +35,14 @@ def planned(
     Args:
         check: Looks at the declaration before the engine is asked.
     """
-    from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import pull_notice
-    from sindplan.saved import Options, describe
-    from sindplan.workflow import prepare
+    from sindplan.saved import describe, prepare_with
 
-    allowed = Allowed(jobs=jobs, data=data, prune=prune)
-    demanded = options.addresses(replace)
     declaration = options.read_declaration(paths)
     check(declaration)
     engine, slurm = options.connected()
     try:
-        prepared = prepare(
-            engine,
-            slurm,
-            declaration,
-            probe=probe,
-            allowed=allowed,
-            replace=demanded,
-            surroundings=options.surroundings(),
-        )
+        prepared = prepare_with(engine, slurm, declaration, made_with, probe=probe, surroundings=options.surroundings())
     finally:
         engine.close()
     output.engine(prepared.engine)
@@ -65,6 +50,5 @@ def planned(
         output.say("Daemons and Slurm were not asked (--no-probe); what they need is not in this plan.")
     if notice := pull_notice(declaration):
         output.say(notice)
-    made_with = Options(replace=demanded, allowed=allowed)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Planned(prepared, lambda: describe(prepared, declaration, made_with, now))

@@ -2,14 +2,14 @@
 
 import click
 
-from sindplan.cli import options, output
+from sindplan.cli import candidates, options, output
 from sindplan.cli.ask import agreed
 from sindplan.errors import SindplanError
 from sindplan.render.escape import escaped
 
 
 @click.command()
-@click.argument("realm")
+@click.argument("realm", shell_complete=candidates.realms)
 @click.option("--id", "lock_id", metavar="ID", help="Only if the lock is this one, as an earlier call has named it.")
 @click.option("--auto-approve", is_flag=True, help="Do not ask; needs --id.")
 def command(realm: str, lock_id: str | None, auto_approve: bool) -> int:

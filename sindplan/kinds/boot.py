@@ -80,7 +80,7 @@ _SET = Step(
     "mending what it boots with",
     after=(
         *is_up("relay"),
-        After("node.create", Where.CLUSTER),
+        After("node.create", Where.BESIDE),
         # What MariaDB is told follows the password in slurmdbd.conf.
         After("file.write", Where.CLUSTER),
     ),

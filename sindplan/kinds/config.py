@@ -90,7 +90,7 @@ _WRITE = Step(
     "file.write",
     "writing",
     after=(
-        After("node.create", Where.CLUSTER),
+        After("node.create", Where.BESIDE),
         # Addresses are known when there is a network.
         After("network.create", Where.CLUSTER),
         After("file.try", Where.CLUSTER),

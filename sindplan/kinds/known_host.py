@@ -54,7 +54,7 @@ class KnownHost(Resource):
 _WRITE = Step(
     "known-host.write",
     "writing known hosts",
-    after=(*is_up("relay"), After("node.create", Where.CLUSTER)),
+    after=(*is_up("relay"), After("node.create", Where.BESIDE)),
     batch=True,
 )
 

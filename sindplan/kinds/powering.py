@@ -40,7 +40,7 @@ POWER_ON = Step(
     "node.power-on",
     "powering on",
     # Up as they went down: first what others need.
-    after=(*START.after, After("node.start", Where.CLUSTER)),
+    after=(*START.after, After("node.start", Where.BESIDE)),
 )
 STOP = Step("node.stop", "powering off", Phase.STOP, last=True)
 STOP_SERVER = Step(
@@ -56,9 +56,9 @@ JOIN = Step(
     "joining Slurm",
     after=(
         After("node.connect", Where.CLUSTER),
-        After("node.start", Where.CLUSTER),
+        After("node.start", Where.BESIDE),
         After("node.restore", Where.CLUSTER),
-        After("node.power-on", Where.CLUSTER),
+        After("node.power-on", Where.BESIDE),
         After("service.start", Where.CLUSTER),
         After("service.reconfigure", Where.CLUSTER),
         # Of records that a new controller lacks, the workers may be replaced meanwhile.

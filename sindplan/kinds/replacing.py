@@ -32,8 +32,8 @@ _BEFORE = (
 )
 _ASKED = (
     # Slurm must be asked who is busy, and may be down until then.
-    After("node.start", Where.CLUSTER),
-    After("node.power-on", Where.CLUSTER),
+    After("node.start", Where.BESIDE),
+    After("node.power-on", Where.BESIDE),
     After("service.start", Where.CLUSTER),
 )
 _DRAIN = Step("node.drain", "draining", after=(*_BEFORE, *_ASKED))

@@ -28,7 +28,7 @@ _READ_FILES = (
     # Daemons are restarted for a new key: one that is down then cannot be told.
     After("key.write", Where.CLUSTER),
     # Files are written, and marks taken away, through a controller that may be made anew.
-    After("node.create", Where.CLUSTER),
+    After("node.create", Where.BESIDE),
     After("file.write", Where.CLUSTER),
     After("file.remove", Where.CLUSTER),
     After("slurm.drain", Where.CLUSTER),
@@ -42,7 +42,7 @@ _OWE = Step(
     "service.owe",
     "noting what must be restarted",
     after=(
-        After("node.create", Where.CLUSTER),
+        After("node.create", Where.BESIDE),
         After("file.try", Where.CLUSTER),
         After("slurm.drain", Where.CLUSTER),
     ),
@@ -55,8 +55,8 @@ _SETTLE = Step(
     after=(
         After("service.restart", Where.CLUSTER),
         After("service.start", Where.CLUSTER),
-        After("node.start", Where.CLUSTER),
-        After("node.power-on", Where.CLUSTER),
+        After("node.start", Where.BESIDE),
+        After("node.power-on", Where.BESIDE),
     ),
     batch=True,
 )
@@ -74,7 +74,7 @@ KIND = Kind(
                     After("node.start", Where.NEEDED),
                     After("node.power-on", Where.NEEDED),
                     After("service.start", Where.NEEDED),
-                    After("node.create", Where.CLUSTER),
+                    After("node.create", Where.BESIDE),
                     After("boot.set", Where.CLUSTER),
                     After("file.write", Where.CLUSTER),
                     After("file.remove", Where.CLUSTER),

@@ -46,6 +46,11 @@ class SlurmNode(Resource):
         return frozenset({self.cluster / "node" / self.name})
 
     @property
+    def gone_with(self) -> frozenset[Address]:
+        """The node: of one that Slurm does not know any more nobody can say later whether it has jobs."""
+        return self.needs
+
+    @property
     def earlier(self) -> frozenset[Address]:
         """The controllers: one that changes over cannot be asked."""
         return replaced_before(self.cluster)
@@ -60,7 +65,7 @@ _DRAIN = Step(
     "slurm.drain",
     "draining",
     after=(
-        After("node.create", Where.CLUSTER),
+        After("node.create", Where.BESIDE),
         # Nobody is drained for a configuration that slurmctld would refuse.
         After("file.try", Where.CLUSTER),
         # slurmctld is asked for jobs, and cannot answer while it is restarted for a new key.
@@ -72,7 +77,7 @@ _KEEP_OFF = Step(
     "slurm.keep-off",
     "draining",
     after=(
-        After("node.create", Where.CLUSTER),
+        After("node.create", Where.BESIDE),
         After("node.start", Where.NEEDED),
         # slurmctld runs by then, and has heard of those that are made to be off.
         After("node.join", Where.CLUSTER),

@@ -41,6 +41,8 @@ class Where(Enum):
     NEEDING = "what needs the resource"
     EARLIER = "what is replaced before the resource"
     CLUSTER = "every resource of the same cluster"
+    BESIDE = "every resource of the same cluster, which can do without them"
+    """A plan of a part (`--target`) leaves them out."""
 
 
 @frozen

@@ -74,6 +74,11 @@ class Resource:
         return None
 
     @property
+    def gone_with(self) -> frozenset[Address]:
+        """Addresses that go when this does, where both do: a part of a plan has both."""
+        return frozenset()
+
+    @property
     def earlier(self) -> frozenset[Address]:
         """Addresses that are replaced before this, where both are."""
         return frozenset()

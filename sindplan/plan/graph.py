@@ -13,6 +13,7 @@ from sindplan.plan.plan import Action, Change
 
 BARRIER = "barrier"
 """Step of an action that does nothing: everything of a later phase in its cluster waits for it."""
+_WHOLE = (Where.CLUSTER, Where.BESIDE)
 
 
 @define
@@ -25,13 +26,97 @@ class _Draft:
     needs: set[str] = field(factory=set)
 
 
+@define
+class _Drafts:
+    """All actions in the making, by name, and where to find them."""
+
+    nodes: dict[str, _Draft] = field(factory=dict)
+    taken: dict[tuple[str, Address], str] = field(factory=dict)
+    in_scope: dict[tuple[str, Address], set[str]] = field(factory=lambda: defaultdict(set))
+    own: dict[Address, list[str]] = field(factory=lambda: defaultdict(list))
+
+
 def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Action, ...]:
     """Return the actions that bring the changes about, in an order that respects what they wait for."""
+    drafts = _draft(changes, kinds)
+    nodes, own = drafts.nodes, drafts.own
+    needing = _needing(changes)
+    _lanes(changes, own, nodes)
+    for name, node in nodes.items():
+        for after in node.step.after:
+            # What a whole cluster says is the same for every change of it.
+            for change in node.changes[:1] if after.where in _WHOLE else node.changes:
+                node.needs |= set(_waits(after, change, node.scope, drafts, needing)) - {name}
+    for names in own.values():
+        # The steps of one resource come one after the other.
+        for earlier, later in pairwise(names):
+            nodes[later].needs.add(earlier)
+    _phases(nodes)
+    return _sorted(nodes)
+
+
+def dependencies(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> Mapping[Address, frozenset[Address]]:
+    """Return the changes that each change cannot be without, by address.
+
+    What only has to come first where both are made (`Where.BESIDE`, one replacement after another) is not among them.
+    """
+    drafts = _draft(changes, kinds)
+    there = {change.address for change in changes}
+    staying = {change.address for change in changes if change.operation is not Operation.DELETE}
+    needing = _needing(changes)
+    found: dict[Address, set[Address]] = {change.address: set() for change in changes}
+    earlier = _earlier_phases(drafts)
+    for change in changes:
+        mine = found[change.address]
+        names = drafts.own[change.address]
+        mine |= set(needing.get(change.address, ()))
+        if change.address in staying:
+            mine -= staying
+            mine |= change.resource.needs & staying
+        else:
+            mine |= change.resource.gone_with & there
+        host = change.resource.host
+        if host in there:
+            mine.add(host)
+            if not names:
+                # The host brings it along, or takes it away.
+                found[host].add(change.address)
+        for name in names:
+            node = drafts.nodes[name]
+            mine |= earlier[node.scope, node.step.phase]
+            for after in node.step.after:
+                if after.where not in (Where.BESIDE, Where.EARLIER):
+                    waits = _waits(after, change, node.scope, drafts, needing)
+                    mine |= _those(after, change, [drafts.nodes[one] for one in waits], needing)
+    return {address: frozenset(needed - {address}) for address, needed in found.items()}
+
+
+def _those(
+    after: After, change: Change, nodes: Sequence[_Draft], needing: Mapping[Address, list[Address]]
+) -> set[Address]:
+    """Return which changes of some actions are waited for: of one that is taken in a batch not all."""
+    among = {one.address for node in nodes for one in node.changes}
+    match after.where:
+        case Where.NEEDED:
+            return among & change.resource.needs
+        case Where.NEEDING:
+            return among & set(needing.get(change.address, ()))
+    return among if after.where is Where.CLUSTER else set()
+
+
+def _earlier_phases(drafts: _Drafts) -> Mapping[tuple[Address, Phase], set[Address]]:
+    """Return the changes of a cluster that come before a phase: what stops, goes or seals needs all of them."""
+    by_phase: dict[tuple[Address, Phase], set[Address]] = defaultdict(set)
+    for node in drafts.nodes.values():
+        for phase in Phase:
+            if node.step.phase < phase:
+                by_phase[node.scope, phase] |= {change.address for change in node.changes}
+    return by_phase
+
+
+def _draft(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> _Drafts:
     by_address = {change.address: change for change in changes}
-    nodes: dict[str, _Draft] = {}
-    taken: dict[tuple[str, Address], str] = {}
-    in_scope: dict[tuple[str, Address], set[str]] = defaultdict(set)
-    own: dict[Address, list[str]] = defaultdict(list)
+    drafts = _Drafts()
     for change in changes:
         kind = kinds[change.resource.KIND]
         scope = scope_of(change.address, change.resource)
@@ -39,24 +124,12 @@ def actions(changes: Sequence[Change], kinds: Mapping[str, Kind]) -> tuple[Actio
             if not step.applies(change.resource):
                 continue
             name = f"{step.name} {scope if step.batch else change.address}"
-            node = nodes.setdefault(name, _Draft(step=step, scope=scope))
+            node = drafts.nodes.setdefault(name, _Draft(step=step, scope=scope))
             node.changes.append(change)
-            taken[step.name, change.address] = name
-            in_scope[step.name, scope].add(name)
-            own[change.address].append(name)
-    needing = _needing(changes)
-    _lanes(changes, own, nodes)
-    for name, node in nodes.items():
-        for after in node.step.after:
-            # What a whole cluster says is the same for every change of it.
-            for change in node.changes[:1] if after.where is Where.CLUSTER else node.changes:
-                node.needs |= set(_waits(after, change, node.scope, taken, in_scope, needing)) - {name}
-    for names in own.values():
-        # The steps of one resource come one after the other.
-        for earlier, later in pairwise(names):
-            nodes[later].needs.add(earlier)
-    _phases(nodes)
-    return _sorted(nodes)
+            drafts.taken[step.name, change.address] = name
+            drafts.in_scope[step.name, scope].add(name)
+            drafts.own[change.address].append(name)
+    return drafts
 
 
 def _steps(change: Change, kind: Kind, by_address: Mapping[Address, Change]) -> Iterable[Step]:
@@ -120,8 +193,7 @@ def _waits(
     after: After,
     change: Change,
     scope: Address,
-    taken: Mapping[tuple[str, Address], str],
-    in_scope: Mapping[tuple[str, Address], set[str]],
+    drafts: _Drafts,
     needing: Mapping[Address, list[Address]],
 ) -> Iterable[str]:
     match after.where:
@@ -133,9 +205,9 @@ def _waits(
             addresses = change.resource.earlier
         case Where.NEEDING:
             addresses = needing.get(change.address, ())
-        case Where.CLUSTER:
-            return in_scope.get((after.step, scope), ())
-    return [taken[after.step, address] for address in addresses if (after.step, address) in taken]
+        case Where.CLUSTER | Where.BESIDE:
+            return drafts.in_scope.get((after.step, scope), ())
+    return [drafts.taken[after.step, address] for address in addresses if (after.step, address) in drafts.taken]
 
 
 def _phases(nodes: dict[str, _Draft]) -> None:

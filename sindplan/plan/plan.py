@@ -59,10 +59,15 @@ class Action:
 
 @frozen(kw_only=True)
 class Plan:
-    """Changes by address and actions in an order that respects what they wait for."""
+    """Changes by address and actions in an order that respects what they wait for.
+
+    Attributes:
+        left_out: How many changes the whole plan has beside these, of which this is a part (`--target`, `--exclude`).
+    """
 
     changes: tuple[Change, ...]
     actions: tuple[Action, ...]
+    left_out: int = 0
 
     @property
     def empty(self) -> bool:

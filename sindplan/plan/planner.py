@@ -12,6 +12,7 @@ from sindplan.model.kind import Kind, Operation
 from sindplan.model.resource import State
 from sindplan.plan.diff import Observed, Reason, changes
 from sindplan.plan.graph import actions
+from sindplan.plan.part import ALL, Part, part_of
 from sindplan.plan.plan import Plan
 
 _REASONS = {
@@ -25,13 +26,21 @@ def plain_reason(_: Address, operation: Operation) -> str:
     return _REASONS.get(operation, "differs from the declaration")
 
 
-def make_plan(desired: State, observed: Observed, kinds: Mapping[str, Kind], reason: Reason = plain_reason) -> Plan:
+def make_plan(
+    desired: State,
+    observed: Observed,
+    kinds: Mapping[str, Kind],
+    reason: Reason = plain_reason,
+    part: Part = ALL,
+) -> Plan:
     """Return the plan that leads from what is observed to what is desired.
 
     Args:
         kinds: What the planner must know of each kind, by name.
         reason: Says why an address changes; for people, decides nothing.
+        part: What of it is wanted.
     """
     carried = {kind.name for kind in kinds.values() if kind.comes_with_host}
     found = changes(desired, observed, reason, carried)
-    return Plan(changes=found, actions=actions(found, kinds))
+    kept = part_of(found, kinds, part)
+    return Plan(changes=kept, actions=actions(kept, kinds), left_out=len(found) - len(kept))

@@ -66,7 +66,7 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
         "format_version": FORMAT_VERSION,
         "timestamp": timestamp,
         "applyable": not blocked and not plan.empty,
-        "complete": True,
+        "complete": not plan.left_out,
         "errored": False,
         "resource_changes": [
             _with_cause(resource_change(change, context.images), drifted=context.drifted(change))
@@ -77,6 +77,7 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
             "format": FORMAT,
             "version": version,
             "digest": digest(plan, context.images),
+            "left_out": plan.left_out,
             "summary": {operation.value: count for operation, count in plan.counts.items()},
             "graph": [_action(action) for action in plan.actions],
             **context.extra,

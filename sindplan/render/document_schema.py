@@ -58,6 +58,11 @@ def plan_schema() -> Schema:
                 digest={**_DIGEST, "description": "What `apply --approve` takes."},
                 base={**_DIGEST, "description": "Of all that was found, of the engine and of the records."},
                 desired={**_DIGEST, "description": "Of the declaration, secrets left out."},
+                left_out={
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "Changes that the whole plan has beside these, of which this is a part.",
+                },
                 summary=_table(**{operation.value: {"type": "integer", "minimum": 0} for operation in Operation}),
                 graph=_list({"$ref": "#/$defs/action"}),
                 blocked=_FLAG,
@@ -66,7 +71,15 @@ def plan_schema() -> Schema:
                 engine=_TEXT,
                 records={"type": "object", "additionalProperties": _TEXT},
                 declaration={"type": "object", "description": "As in state.schema.json, without secrets."},
-                options=_table(replace=_list(_TEXT), allow_job_loss=_FLAG, allow_data_loss=_list(_TEXT), prune=_FLAG),
+                options=_table(
+                    replace=_list(_TEXT),
+                    target=_list(_TEXT),
+                    exclude=_list(_TEXT),
+                    destroy=_FLAG,
+                    allow_job_loss=_FLAG,
+                    allow_data_loss=_list(_TEXT),
+                    prune=_FLAG,
+                ),
             ),
             "action": _table(
                 id=_TEXT,

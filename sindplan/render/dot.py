@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sindplan.model.kind import Operation
 from sindplan.render.picture import Box, picture
 from sindplan.render.review import ORDER, Review
-from sindplan.render.text import NO_CHANGES, SYMBOLS, summary
+from sindplan.render.text import SYMBOLS, headline
 
 _COLOURS = {
     Operation.DELETE: "#c62828",
@@ -19,7 +19,7 @@ _PLAIN = "#607d8b"
 def dot(found: Review, *, whole: bool = False) -> str:
     """Return a plan's graph in the language of Graphviz; `whole` keeps every action apart."""
     drawn = picture(found, whole=whole)
-    title = " ".join(summary(found.counts)) if found.entries else NO_CHANGES
+    title = headline(found)
     lines = [
         "digraph sindplan {",
         f"  label={_quoted(title)}; labelloc=t; rankdir=LR; fontname=monospace;",

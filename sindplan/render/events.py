@@ -46,7 +46,7 @@ def planned_change(change: Change) -> Event:
 def planned(plan: Plan, digest: str) -> Event:
     """Return how much a plan does, and its digest."""
     counts = plan.counts
-    says = " ".join(summary(counts)) if plan.changes else "Nothing is to be done."
+    says = " ".join(summary(counts, plan.left_out)) if plan.changes else "Nothing is to be done."
     return _event("change_summary", says, changes={**_counted(counts), "operation": "plan", "digest": digest})
 
 

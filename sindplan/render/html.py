@@ -16,7 +16,7 @@ from sindplan.render.report_script import SCRIPT
 from sindplan.render.report_style import STYLE
 from sindplan.render.review import DESTRUCTIVE, ORDER, Block, Review, blocks
 from sindplan.render.svg import svg
-from sindplan.render.text import NO_CHANGES, SYMBOLS, VERDICTS, summary
+from sindplan.render.text import SYMBOLS, VERDICTS, headline
 
 DRAWN = 1_000
 """Boxes of a graph that is still drawn."""
@@ -42,7 +42,7 @@ def html(found: Review) -> str:
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">',
             '<meta name="viewport" content="width=device-width">\n<meta name="referrer" content="no-referrer">',
-            f"<title>{escape(name)}: {_title(found)}</title>",
+            f"<title>{escape(name)}: {headline(found)}</title>",
             f"<style>{STYLE}</style>\n</head>\n<body>",
             *_header(found),
             *(_plan(found, drawn) if found.entries else ()),
@@ -59,13 +59,9 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
-def _title(found: Review) -> str:
-    return " ".join(summary(found.counts)) if found.entries else "Blocked." if found.blocked else NO_CHANGES
-
-
 def _header(found: Review) -> Iterator[str]:
     name = f" <code>{escape(found.name)}</code>" if found.name else ""
-    yield f'<header>\n<h1>sindplan{name}</h1>\n<p id="summary"><strong>{_title(found)}</strong></p>'
+    yield f'<header>\n<h1>sindplan{name}</h1>\n<p id="summary"><strong>{headline(found)}</strong></p>'
     said = (found.made, f"sindplan {found.version}" if found.version else "", found.digest if found.entries else "")
     if any(said):
         yield f'<p class="dim">{" · ".join(f"<code>{escape(one)}</code>" for one in said if one)}</p>'

@@ -15,7 +15,7 @@ from sindplan.model.kind import Operation
 from sindplan.render.markdown_escape import code, fence, longest_run, prose
 from sindplan.render.node_sets import fold
 from sindplan.render.review import DESTRUCTIVE, ORDER, Block, Remark, Review, told
-from sindplan.render.text import NO_CHANGES, SYMBOLS, heading_lines, tally
+from sindplan.render.text import NO_CHANGES, SYMBOLS, heading_lines, partly, tally
 
 LIMIT = 60_000
 """Bytes of UTF-8. GitHub takes 65,536 characters in a comment, and whoever posts it adds a line or two."""
@@ -62,6 +62,7 @@ def _head(found: Review) -> Iterator[str]:
         counts = found.counts
         yield from ("", f"| {' | '.join(f'{SYMBOLS[op]} {op.value}' for op in ORDER)} |", "|---:|---:|---:|---:|")
         yield f"| {' | '.join(str(counts[op]) for op in ORDER)} |"
+    yield from (line for told in partly(found.left_out) for line in ("", told))
 
 
 def marker(found: Review) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sindplan.model.kind import Operation
 from sindplan.render.picture import Box, picture
 from sindplan.render.review import ORDER, Review
-from sindplan.render.text import NO_CHANGES, summary
+from sindplan.render.text import headline
 
 _CLASSES = {
     Operation.DELETE: "gone",
@@ -26,7 +26,7 @@ _MEANS_SOMETHING = re.compile(r"[^A-Za-z0-9 ,./\[\]-]")
 def mermaid(found: Review, *, whole: bool = False) -> str:
     """Return a plan's graph in mermaid's language; `whole` keeps every action apart."""
     drawn = picture(found, whole=whole)
-    title = " ".join(summary(found.counts)) if found.entries else NO_CHANGES
+    title = headline(found)
     lines = ["---", f'title: "{title}"', "---", "flowchart LR"]
     for number, (scope, boxes) in enumerate(drawn.scopes.items()):
         lines += [f'  subgraph s{number}["{_escaped(scope)}"]']

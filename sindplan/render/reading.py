@@ -53,6 +53,7 @@ def document_review(document: Mapping[str, Any]) -> Review:
         digest=_line(inner["digest"]),
         made=_line(document["timestamp"]),
         version=_line(inner["version"]),
+        left_out=_count(inner["left_out"]),
     )
 
 
@@ -81,6 +82,12 @@ def _no_number(word: str) -> NoReturn:
 
 def _list(value: object) -> Iterable[Any]:
     if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
         raise TypeError
     return value
 

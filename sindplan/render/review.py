@@ -76,6 +76,7 @@ class Review:
         privileges: What new nodes get beyond their own, one sentence each.
         digest: What `apply --approve` takes.
         made: When, as RFC 3339 has it.
+        left_out: Changes that the whole plan has beside these, of which this is a part.
     """
 
     entries: tuple[Entry, ...]
@@ -87,6 +88,7 @@ class Review:
     digest: str = ""
     made: str = ""
     version: str = ""
+    left_out: int = 0
 
     @property
     def counts(self) -> Mapping[Operation, int]:
@@ -138,7 +140,7 @@ def task(action: Action) -> Task:
 
 def review(plan: Plan) -> Review:
     """Return a plan in words, and nothing beside it."""
-    return Review(entries=tuple(map(entry, plan.changes)), tasks=tuple(map(task, plan.actions)))
+    return Review(entries=tuple(map(entry, plan.changes)), tasks=tuple(map(task, plan.actions)), left_out=plan.left_out)
 
 
 def flat(text: str) -> Address:

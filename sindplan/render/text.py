@@ -29,6 +29,7 @@ _LEGEND = {
     Operation.CREATE: "create",
 }
 WILL_DO = "sindplan will perform the following actions:"
+_NOTHING_OF_IT = "No changes to what was named."
 NO_CHANGES = "No changes. Your clusters match the declaration."
 
 
@@ -40,21 +41,38 @@ def render_text(plan: Plan, nothing: str = NO_CHANGES, heading: str = WILL_DO) -
 def review_text(found: Review, nothing: str = NO_CHANGES, heading: str = WILL_DO) -> str:
     """Return a plan in words as text, likewise."""
     if not found.entries:
-        return f"{nothing}\n"
+        return "\n".join([_NOTHING_OF_IT if found.left_out else nothing, *partly(found.left_out)]) + "\n"
     counts = found.counts
     lines = [heading, ""]
     lines += [f"{SYMBOLS[operation]:>5} {_LEGEND[operation]}" for operation in reversed(ORDER) if counts[operation]]
     for block in told(found):
         lines += ["", *_block(block)]
-    return "\n".join([*lines, "", *summary(counts)]) + "\n"
+    return "\n".join([*lines, "", *summary(counts, found.left_out)]) + "\n"
 
 
-def summary(counts: Mapping[Operation, int]) -> list[str]:
-    """Return terraform's summary line, and one of our own about replacements."""
+def headline(found: Review) -> str:
+    """Return one line that says how much a plan does."""
+    if found.entries:
+        return " ".join(summary(found.counts, found.left_out))
+    if found.blocked:
+        return "Blocked."
+    return " ".join([_NOTHING_OF_IT if found.left_out else NO_CHANGES, *partly(found.left_out)])
+
+
+def summary(counts: Mapping[Operation, int], left_out: int = 0) -> list[str]:
+    """Return terraform's summary line, and our own about replacements and about what a part of a plan leaves out."""
     lines = [f"Plan: {tally(counts)}."]
     if replaced := counts[Operation.REPLACE]:
         lines.append(f"{replaced} of these {'is a replacement' if replaced == 1 else 'are replacements'}.")
-    return lines
+    return lines + partly(left_out)
+
+
+def partly(left_out: int) -> list[str]:
+    """Return a line that says of a part of a plan that it is one."""
+    if not left_out:
+        return []
+    changes = f"{left_out} change{'s' if left_out != 1 else ''}"
+    return [f"This is a part of the plan: {changes} of the whole one are left out (--target, --exclude)."]
 
 
 def tally(counts: Mapping[Operation, int]) -> str:

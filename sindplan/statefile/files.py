@@ -83,6 +83,21 @@ def load(file: Path) -> Document | Problem:
     return Document(file, content, places)
 
 
+def load_text(file: Path, data: bytes | None = None) -> tuple[bytes, str] | Problem:
+    """Read one state file as text that is TOML, or say the one thing that keeps it from being read.
+
+    Args:
+        data: What is in it, when that was read already.
+    """
+    try:
+        data = _content(file) if data is None else _small(data)
+        text = _decoded(data)
+        _parsed(text)
+    except _Unreadable as error:
+        return Problem(file, error.line, "", error.what, error.fix)
+    return data, text
+
+
 def _content(file: Path) -> bytes:
     try:
         data = read_at_most(file, LARGEST_FILE)
@@ -90,7 +105,11 @@ def _content(file: Path) -> bytes:
         raise _Unreadable(0, "There is no such file.", "`sindplan init` writes a first one.") from error
     except (OSError, ValueError) as error:
         raise _Unreadable(0, f"It cannot be read: {reason(error)}.") from error
-    if data is None:
+    return _small(data)
+
+
+def _small(data: bytes | None) -> bytes:
+    if data is None or len(data) > LARGEST_FILE:
         raise _Unreadable(0, f"It is larger than {LARGEST_FILE // 1024**2} MiB.", "Split it: -f takes several files.")
     return data
 

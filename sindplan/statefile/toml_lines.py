@@ -17,16 +17,16 @@ from sindplan.statefile.text_lines import Literal
 from sindplan.statefile.wording import KeyPath
 
 # Possessive quantifiers: a string of megabytes must not fill the matcher's stack with ways back.
-_STRING = re.compile(
+STRING = re.compile(
     r'"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+"{3,5}'
     r"|'''(?:[^']++|'{1,2}(?!'))*+'{3,5}"
     r'|"(?:[^"\\\n]++|\\.)*+"'
     r"|'[^'\n]*+'",
     re.DOTALL,
 )
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_BARE_VALUE = re.compile(r"[^,\]}#\n]+")
-_BLANK = re.compile(r"[ \t]*")
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+BARE_VALUE = re.compile(r"[^,\]}#\n]+")
+BLANK = re.compile(r"[ \t]*")
 _TRIVIA = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 
 
@@ -122,18 +122,18 @@ class _Scanner:
             path = (*path, part)
             self.found(path, line)
         self.position += 1
-        self.skip(_BLANK)
+        self.skip(BLANK)
         self.value(path)
 
     def key(self) -> tuple[str, ...]:
         parts = []
         while True:
-            self.skip(_BLANK)
+            self.skip(BLANK)
             if self.text[self.position] in "\"'":
-                parts.append(_unquoted(self.take(_STRING)))
+                parts.append(unquoted(self.take(STRING)))
             else:
-                parts.append(self.take(_BARE_KEY))
-            self.skip(_BLANK)
+                parts.append(self.take(BARE_KEY))
+            self.skip(BLANK)
             if self.text[self.position] != ".":
                 return tuple(parts)
             self.position += 1
@@ -141,14 +141,14 @@ class _Scanner:
     def value(self, path: KeyPath) -> None:
         opening = self.text[self.position]
         if opening in "\"'":
-            line, written = self.line(), self.take(_STRING)
+            line, written = self.line(), self.take(STRING)
             if "\n" in written or "\\" in written:
                 self.strings[path] = Literal(written, line)
         elif opening in "[{":
             self.position += 1
             self.items(path, "]" if opening == "[" else "}")
         else:
-            self.take(_BARE_VALUE)
+            self.take(BARE_VALUE)
 
     def items(self, path: KeyPath, closing: str) -> None:
         index = 0
@@ -187,7 +187,8 @@ class _Scanner:
         return match[0]
 
 
-def _unquoted(literal: str) -> str:
+def unquoted(literal: str) -> str:
+    """Return a quoted key."""
     # A quoted key is a one-line string: TOML's own reader undoes its escapes.
     value: Any = tomllib.loads(f"key = {literal}")["key"]
     return str(value)

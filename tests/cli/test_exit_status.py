@@ -50,6 +50,15 @@ def _invalid(_: World, folder: Path) -> None:
     (folder / "cluster.yaml").write_text("nodes: 3\n", encoding="utf-8")
 
 
+def _no_toml(_: World, folder: Path) -> None:
+    (folder / "sindplan.toml").write_text("version: 1\n", encoding="utf-8")
+
+
+def _untidy(_: World, folder: Path) -> None:
+    file = folder / "sindplan.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("version = 1", "version=1"), encoding="utf-8")
+
+
 def _missing(_: World, folder: Path) -> None:
     (folder / "sindplan.toml").unlink()
     (folder / "cluster.yaml").unlink()
@@ -83,6 +92,8 @@ SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
     "another's": _anothers,
     "a node does not boot": _broken,
     "invalid file": _invalid,
+    "not toml": _no_toml,
+    "untidy": _untidy,
     "no file": _missing,
     "applied and forgotten": _forgotten,
     "locked": _locked,
@@ -93,6 +104,12 @@ SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
 OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
     "init": {"init": {"nothing runs": 1, "no file": 0}, "init -f a/b/c.toml": {"nothing runs": 1}},
     "validate": {"validate": {"nothing runs": 0, "as declared": 0, "invalid file": 1, "no file": 1}},
+    "fmt": {
+        "fmt": {"nothing runs": 0, "invalid file": 0, "not toml": 1, "no file": 1},
+        "fmt --check": {"nothing runs": 0, "untidy": 2, "not toml": 1, "no file": 1},
+        "fmt --check sindplan.toml .": {"untidy": 2},
+        "fmt - sindplan.toml": {"nothing runs": 64},
+    },
     "plan": {
         "plan": {
             "nothing runs": 0,
@@ -114,6 +131,12 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
             "no file": 1,
         },
         "plan --detailed-exitcode --format json": {"nothing runs": 2, "as declared": 0, "another's": 1},
+        "plan --detailed-exitcode --target sind/dev/node/worker-0": {"drifted": 2, "as declared": 0, "edited": 0},
+        "plan --detailed-exitcode --exclude sind/dev": {"edited": 0},
+        "plan --target sind/dev/node/worker-7": {"drifted": 1},
+        "plan --target a//b": {"drifted": 64},
+        "plan --destroy --detailed-exitcode": {"nothing runs": 0, "as declared": 2, "another's": 1},
+        "plan --destroy --replace sind/dev": {"as declared": 64},
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
         "plan --against there.json": {"nothing runs": 1},
@@ -140,6 +163,8 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "graph --format mermaid saved": {"saved": 0, "moved since it was saved": 0, "nothing runs": 1},
         "graph --format text": {"nothing runs": 64},
         "graph saved --prune": {"saved": 64},
+        "graph saved --target sind/dev": {"saved": 64},
+        "graph --target sind/dev": {"nothing runs": 0},
         "graph saved --engine sim:a.json": {"saved": 64},
         "graph --against there.json": {"nothing runs": 1},
     },
@@ -158,6 +183,10 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         # Nobody is there to say yes.
         "apply": {"nothing runs": 1, "as declared": 0},
         f"apply {YES} --lock-timeout 1s": {"locked": 1},
+        f"apply {YES} --target sind/dev/node/worker-0": {"drifted": 0, "a node does not boot": 1},
+        f"apply {YES} --destroy": {"nothing runs": 0, "as declared": 0, "another's": 1},
+        "apply --destroy": {"nothing runs": 0, "as declared": 1},
+        "apply saved --target sind": {"saved": 64},
         f"apply saved {YES}": {"saved": 0, "moved since it was saved": 1, "nothing runs": 1},
         "apply saved --prune": {"saved": 64},
         "apply --approve sha256:1": {"nothing runs": 64},
@@ -214,6 +243,11 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "snapshot": {"nothing runs": 64},
     },
     "schema": {"schema": {"nothing runs": 0}},
+    "completion": {
+        "completion bash": {"no file": 0},
+        "completion tcsh": {"no file": 64},
+        "completion": {"no file": 64},
+    },
 }
 """Exit status by command, by how it is called, by situation."""
 

@@ -1,0 +1,84 @@
+"""`--target`, `--exclude` and `--destroy` of plan and apply: what is said, what is done, and plans that are saved with them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Call, write_state
+from tests.world import World
+
+YES = "--auto-approve"
+
+
+@pytest.fixture
+def damaged(world: World, state: Path, call: Call) -> Path:
+    """Two workers that somebody removed, of three."""
+    write_state(state.parent, 3)
+    assert call("apply", YES).status == 0
+    for name in ("worker-1", "worker-2"):
+        world.engine.remove_container(f"sind-dev-{name}")
+    return state
+
+
+def nodes(world: World) -> set[str]:
+    return {summary.name for summary in world.engine.containers() if "worker" in summary.name}
+
+
+def test_a_target_brings_what_it_needs_and_says_that_it_is_a_part(world: World, damaged: Path, call: Call) -> None:
+    said = call("plan", "--target", "sind/dev/node/worker-2")
+
+    assert "# sind/dev/node/worker-2 will be created" in said.out
+    assert "worker-1" not in said.out
+    assert "This is a part of the plan: " in said.out
+    assert call("apply", YES, "--target", "sind/dev/node/worker-2").status == 0
+    assert nodes(world) == {"sind-dev-worker-0", "sind-dev-worker-2"}
+    assert call("apply", YES).status == 0
+    assert call("plan", "--detailed-exitcode").status == 0
+
+
+def test_what_is_excluded_stays_as_it_is(world: World, damaged: Path, call: Call) -> None:
+    assert call("apply", YES, "--exclude", "sind/dev/node/worker-2").status == 0
+
+    assert nodes(world) == {"sind-dev-worker-0", "sind-dev-worker-1"}
+    said = call("plan", "--exclude", "sind/dev", "--detailed-exitcode")
+    assert said.status == 0
+    assert said.out.startswith("No changes to what was named.\nThis is a part of the plan: ")
+
+
+def test_a_saved_part_is_that_part(world: World, damaged: Path, call: Call) -> None:
+    assert call("plan", "--target", "sind/dev/node/worker-1", "--out", "part").status == 0
+    content = json.loads(Path("part").read_text(encoding="utf-8"))
+    assert content["complete"] is False
+    assert content["sindplan"]["options"]["target"] == ["sind/dev/node/worker-1"]
+
+    said = call("apply", "part")
+
+    assert said.status == 0, said
+    assert nodes(world) == {"sind-dev-worker-0", "sind-dev-worker-1"}
+    # It works once, though no record was written by it.
+    world.engine.remove_container("sind-dev-worker-1")
+    again = call("apply", "part")
+    assert again.status == 1
+    assert "another apply has been made since" in again.err
+
+
+def test_an_address_at_which_nothing_is_is_an_error(world: World, state: Path, call: Call) -> None:
+    for option in ("--target", "--exclude"):
+        said = call("plan", option, "sind/dev/node/worker-9")
+        assert said.status == 1
+        assert said.err.startswith("Error: There is nothing at sind/dev/node/worker-9.\n  Name what is declared")
+
+
+def test_destroy_by_plan_and_apply(world: World, damaged: Path, call: Call) -> None:
+    said = call("plan", "--destroy", "--out", "end")
+    assert "to destroy." in said.out
+    assert " 0 to add, 0 to change, " in said.out
+
+    said = call("apply", "end")
+
+    assert said.status == 0, said
+    assert "Destroy complete!" in said.out
+    assert not world.engine.containers()
+    assert call("plan", "--destroy").out == "Nothing to destroy.\n"
+    assert call("apply", "--destroy").status == 0
