@@ -121,3 +121,23 @@ def test_a_plan_with_anything_in_any_place_is_shown_or_refused(saved: Path, data
     for render, _ in read_back.FORMATS.values():
         text = render(found)
         assert all(char in "\n\t" or char.isprintable() for char in text)
+
+
+def _spoilt(value: Any, key: str = "") -> Any:
+    """Return a document each of whose texts has more in it, but for words that it is read by."""
+    if isinstance(value, dict):
+        return {name: _spoilt(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_spoilt(inner, key) for inner in value]
+    return f"{value}\x1b[2J\x7f\u202e\r" if isinstance(value, str) and key not in ("actions", "phase") else value
+
+
+def test_no_text_of_a_file_commands_a_terminal(saved: Path, call: Call) -> None:
+    saved.write_text(json.dumps(_spoilt(json.loads(saved.read_bytes()))))
+
+    for form in FORMATS:
+        said = call("show", "a.plan", "--format", form)
+
+        assert said.status == 0
+        assert all(char in "\n\t" or char.isprintable() for char in said.out + said.err), form
+        assert form == "json" or "\\x1b[2J" in said.out or "#92;x1b[2J" in said.out, form
