@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from email.message import Message
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
@@ -17,6 +18,10 @@ _SECONDS = 30
 
 class Failed(Exception):
     """What could not be done, as one sentence."""
+
+
+class _NotThere(Failed):
+    """404."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -43,23 +48,35 @@ class Client:
 
     def call(self, method: str, path: str, content: Mapping[str, Any] | None = None, **query: str) -> Any:  # noqa: ANN401
         """Call and return what was answered. Raises Failed."""
+        body = self._answer(method, path, content, query)
+        try:
+            return json.loads(body) if body else None
+        except ValueError:
+            raise Failed(f"{method} {path} was answered with what is not JSON.") from None
+
+    def file(self, path: str) -> bytes | None:
+        """Return a file; None when there is none. Raises Failed."""
+        try:
+            return self._answer("GET", path, None, {})
+        except _NotThere:
+            return None
+
+    def _answer(self, method: str, path: str, content: Mapping[str, Any] | None, query: Mapping[str, str]) -> bytes:
         url = f"{self._base}{path}{f'?{urlencode(query)}' if query else ''}"
         data = None if content is None else json.dumps(content).encode()
         headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/json"}
         request = urllib.request.Request(url, data, headers, method=method)  # noqa: S310 - the scheme was looked at
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
-                body = answer.read(LARGEST + 1)
+                body: bytes = answer.read(LARGEST + 1)
         except urllib.error.HTTPError as error:
-            raise Failed(f"{method} {path} was answered with {error.code}: {_said(error)}") from None
+            kind = _NotThere if error.code == HTTPStatus.NOT_FOUND else Failed
+            raise kind(f"{method} {path} was answered with {error.code}: {_said(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
             raise Failed(f"{method} {path} got no answer: {error}") from None
         if len(body) > LARGEST:
             raise Failed(f"{method} {path} was answered with more than {LARGEST} bytes.")
-        try:
-            return json.loads(body) if body else None
-        except ValueError:
-            raise Failed(f"{method} {path} was answered with what is not JSON.") from None
+        return body
 
     def listed(self, path: str, key: str = "", **query: str) -> Iterator[dict[str, Any]]:
         """Yield all things of a list, page by page; `key` is where in an answer the list stands. Raises Failed."""

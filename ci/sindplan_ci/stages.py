@@ -1,11 +1,13 @@
 """The two things that are decided with a token: what is said of a request, and what was approved when it is merged."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sindplan_ci.comment import MARKER, body
 from sindplan_ci.forge import Forge, Request
+from sindplan_ci.gitlab import GitLab
 from sindplan_ci.http import Failed
 from sindplan_ci.review import NoPlan, Review, read_review, read_text
 
@@ -31,6 +33,19 @@ def report(forge: Forge, folder: Path, *, head: str, base: str, label: str, guar
     forge.comment(request, MARKER, body(review, text, verdict, head))
     forge.decide(request, review.digest if right and review is not None else "", verdict)
     return verdict
+
+
+def sweep(forge: GitLab, *, base: str, label: str, guarded: Sequence[str]) -> Iterator[str]:
+    """Report on every open request whose newest commit was planned, and yield what was said."""
+    for request in forge.all_open(base):
+        with TemporaryDirectory() as folder:
+            try:
+                if forge.fetch(request, Path(folder)):
+                    said = report(forge, Path(folder), head=request.head, base=base, label=label, guarded=guarded)
+                    yield f"!{request.number}: {said}"
+            except Failed as error:
+                # One that cannot be reported on must not keep the others from it.
+                yield f"!{request.number}: {error}"
 
 
 def judge(

@@ -85,6 +85,84 @@ class Hub:
         return None
 
 
+class Lab:
+    """GitLab likewise: the project 5, and a bot whose id is 99."""
+
+    BOT = 99
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.changed: dict[int, list[dict[str, str]]] = {}
+        self.notes: list[dict[str, Any]] = []
+        self.statuses: list[dict[str, Any]] = []
+        self.pipelines: dict[int, list[dict[str, Any]]] = {}
+        self.jobs: dict[int, list[dict[str, Any]]] = {}
+        self.files: dict[tuple[int, str], bytes] = {}
+        self.calls: list[tuple[str, str]] = []
+        self.on_call: Any = lambda _: None
+
+    def open(self, number: int, head: str, *labels: str, files: tuple[str, ...] = ("sindplan.toml",)) -> None:
+        """Open a merge request."""
+        one = {"iid": number, "sha": head, "labels": list(labels), "state": "opened", "target_branch": "main"}
+        self.requests.append(
+            one | {"merge_commit_sha": None, "squash_commit_sha": None, "changes_count": str(len(files))}
+        )
+        self.changed[number] = [{"old_path": name, "new_path": name} for name in files]
+
+    def ran(self, number: int, head: str, *, project: int = 5, status: str = "success", **left: bytes) -> None:
+        """Let the first stage have run on a request."""
+        pipeline = 1000 + sum(map(len, self.pipelines.values()))
+        self.pipelines.setdefault(number, []).insert(0, {"id": pipeline, "sha": head, "project_id": project})
+        self.jobs[pipeline] = [{"id": pipeline * 10, "name": "sindplan plan", "status": status}]
+        for name, content in left.items():
+            self.files[pipeline * 10, name.replace("_", ".")] = content
+
+    def status(self, author: int, head: str, name: str, status: str = "success") -> None:
+        """Let somebody make a commit status."""
+        one = {"id": len(self.statuses) + 1, "sha": head, "name": name, "status": status, "author": {"id": author}}
+        self.statuses.append(one)
+
+    def answer(self, method: str, path: str, query: dict[str, str], content: Any) -> Any:  # noqa: C901, PLR0911, PLR0912
+        """Return what is answered; None for a 404."""
+        if path == "/user":
+            return {"id": self.BOT}
+        match method, path.removeprefix("/projects/5").strip("/").split("/"):
+            case "GET", ["merge_requests"]:
+                return [one for one in self.requests if one["state"] == query["state"]]
+            case "GET", ["merge_requests", number]:
+                return next(one for one in self.requests if one["iid"] == int(number))
+            case "GET", ["merge_requests", number, "diffs"]:
+                return self.changed[int(number)]
+            case "GET", ["merge_requests", number, "notes"]:
+                return [one for one in self.notes if one["number"] == int(number)]
+            case "POST", ["merge_requests", number, "notes"]:
+                self.notes.append(
+                    {"id": len(self.notes) + 1, "number": int(number), "author": {"id": self.BOT}, **content}
+                )
+                return self.notes[-1]
+            case "PUT", ["merge_requests", _, "notes", number]:
+                self.notes[int(number) - 1].update(content)
+                return self.notes[int(number) - 1]
+            case "GET", ["merge_requests", number, "pipelines"]:
+                return self.pipelines.get(int(number), [])
+            case "GET", ["pipelines", number, "jobs"]:
+                return self.jobs[int(number)]
+            case "GET", ["jobs", number, "artifacts", "sindplan-plan", name]:
+                return self.files.get((int(number), name))
+            case "POST", ["statuses", sha]:
+                self.status(self.BOT, sha, content["name"], content["state"])
+                return self.statuses[-1]
+            case "GET", ["repository", "commits", sha, "statuses"]:
+                return [one for one in self.statuses if one["sha"] == sha]
+            case "GET", ["repository", "commits", sha, "merge_requests"]:
+                return [
+                    one
+                    for one in self.requests
+                    if sha in (one["merge_commit_sha"], one["squash_commit_sha"], one["sha"])
+                ]
+        return None
+
+
 @contextmanager
 def served(hub: Any) -> Iterator[str]:
     """Serve a stand-in, and yield its address."""

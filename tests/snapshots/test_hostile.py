@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sindplan.errors import SindplanError, SnapshotInvalid
 from sindplan.snapshots.reading import MOST_TOLD, read_snapshot, write_snapshot
 from sindplan.snapshots.recorded import recorded
+from sindplan.snapshots.simulation import photograph, simulate
 from sindplan.snapshots.snapshot import Snapshot
 from sindplan.snapshots.taking import take
 from sindplan.workflow import prepare, prepare_drift
@@ -50,6 +51,8 @@ def _made() -> bytes:
 
 
 MADE = _made()
+KEPT = write_snapshot(photograph(simulate(read_snapshot(FILE, MADE), "sim:there.json")))
+"""The same, with what a simulated engine knows beside."""
 
 JSON = st.recursive(
     st.none()
@@ -73,7 +76,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Any:
             yield from _places(inner, (*path, at))
 
 
-PLACES = [path for path in _places(json.loads(MADE)) if path]
+PLACES = {made: [path for path in _places(json.loads(made)) if path] for made in (MADE, KEPT)}
 TEXTS = [
     "",
     "x",
@@ -109,9 +112,12 @@ def _like(old: Any) -> "st.SearchStrategy[Any]":
 @st.composite
 def damaged(draw: st.DrawFn) -> Any:
     """Draw a snapshot of which some places were changed, most of them to what the grammar takes."""
-    content = json.loads(MADE)
+    made = draw(st.sampled_from((MADE, KEPT)))
+    content = json.loads(made)
+    # Those of the simulation alone are fewer.
+    own = [path for path in PLACES[made] if path[0] == "simulated"] or PLACES[made]
     for _ in range(draw(st.integers(1, 6))):
-        *way, last = draw(st.sampled_from(PLACES))
+        *way, last = draw(st.sampled_from(PLACES[made]) | st.sampled_from(own))
         inner = content
         # An earlier change may have taken the place away.
         with suppress(KeyError, IndexError, TypeError):
@@ -153,15 +159,19 @@ def _used(data: bytes) -> None:
             prepare(engine, slurm, DECLARATION, surroundings=snapshot.surroundings, probe=probe)
         with suppress(SindplanError):
             prepare_drift(engine, slurm, surroundings=snapshot.surroundings)
+    with suppress(SindplanError):
+        rehearsal = simulate(snapshot, "sim:there.json")
+        prepare(rehearsal.engine, rehearsal.slurm, DECLARATION, surroundings=snapshot.surroundings)
+        write_snapshot(photograph(rehearsal))
 
 
-@settings(SETTINGS, max_examples=400)
+@settings(SETTINGS, max_examples=120)
 @given(damaged())
 def test_a_damaged_snapshot_is_told_or_planned_against(content: Any) -> None:
     _used(json.dumps(content).encode("utf-8", "surrogatepass"))
 
 
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=60)
 @given(st.data())
 def test_bytes_that_were_damaged(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(MADE)))
