@@ -5,14 +5,17 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
-from sindplan.engine.records import EngineInfo
 from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError
 from sindplan.plan.plan import Action
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.render.text import escaped, fold
+
+if TYPE_CHECKING:
+    from sindplan.engine.records import EngineInfo
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
@@ -58,7 +61,7 @@ def error(problem: SindplanError) -> None:
         say(f"  {escaped(problem.fix)}")
 
 
-def engine(info: EngineInfo) -> None:
+def engine(info: "EngineInfo") -> None:
     """Say which engine it is."""
     say(f"Docker {escaped(info.version)} at {escaped(info.address)}")
 
