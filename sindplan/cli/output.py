@@ -6,17 +6,19 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from sindplan.engine.records import EngineInfo
 from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError, SnapshotInvalid
 from sindplan.plan.plan import Action
 from sindplan.preflight.finding import Finding, Severity
 from sindplan.render.escape import escaped
 from sindplan.render.node_sets import fold
 from sindplan.render.wrap import wrapped
+
+if TYPE_CHECKING:
+    from sindplan.engine.records import EngineInfo
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
@@ -95,7 +97,7 @@ def error(problem: SindplanError) -> None:
         say(f"  {escaped(problem.fix)}")
 
 
-def engine(info: EngineInfo) -> None:
+def engine(info: "EngineInfo") -> None:
     """Say which engine it is."""
     say(f"Docker {escaped(info.version)} at {escaped(info.address)}")
 
