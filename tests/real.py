@@ -124,6 +124,7 @@ class Lab:
     image: str = IMAGE
     realms: list[str] = Factory(list)
     images: list[str] = Factory(list)
+    started: list[subprocess.Popen[str]] = Factory(list)
     name: str = field(factory=lambda: f"t{uuid.uuid4().hex[:7]}")
 
     # What is declared
@@ -215,6 +216,7 @@ class Lab:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.started.append(process)
         return Running(process)
 
     def settled(self) -> None:
@@ -360,6 +362,10 @@ class Lab:
 
     def clean(self) -> None:
         """Remove everything in the test's realms, and check that nothing is left."""
+        # A test that failed may have left one running, which would go on making things.
+        for process in self.started:
+            process.kill()
+            process.wait()
         for container in self.containers().values():
             with contextlib.suppress(docker.errors.NotFound):
                 self.docker.remove_container(container["Id"], force=True)

@@ -69,7 +69,7 @@ def document(plan: Plan, context: Context, *, version: str, timestamp: str, bloc
         "complete": not plan.left_out,
         "errored": False,
         "resource_changes": [
-            _with_cause(resource_change(change, context.images), drifted=context.drifted(change))
+            with_cause(resource_change(change, context.images), drifted=context.drifted(change))
             for change in plan.changes
         ],
         "resource_drift": [_drifted(change) for change in plan.changes if context.drifted(change)],
@@ -150,7 +150,7 @@ def resource_change(change: Change, images: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _with_cause(table: dict[str, Any], *, drifted: bool) -> dict[str, Any]:
+def with_cause(table: dict[str, Any], *, drifted: bool) -> dict[str, Any]:
     """Return a change's table that says, too, who made it needed: whoever edited the declaration, or a hand."""
     return {**table, "sindplan": {"cause": "drift" if drifted else "declaration", **table["sindplan"]}}
 

@@ -10,7 +10,7 @@ from attrs import frozen
 from sindplan.model.address import Address
 from sindplan.model.kind import Operation
 from sindplan.plan.plan import Plan
-from sindplan.render.document import resource_change
+from sindplan.render.document import resource_change, with_cause
 from sindplan.render.escape import escaped
 from sindplan.render.text import render_text
 
@@ -123,7 +123,9 @@ def _document(report: Report) -> dict[str, Any]:
                 "name": one.owner,
                 "clusters": [str(address) for address in one.clusters],
                 "summary": {operation.value: one.plan.counts[operation] for operation in Operation},
-                "resource_changes": [resource_change(change, one.images) for change in one.plan.changes],
+                "resource_changes": [
+                    with_cause(resource_change(change, one.images), drifted=True) for change in one.plan.changes
+                ],
                 "blocks": [{"what": told.what, "fix": told.fix} for told in one.blocks],
             }
             for one in report.found

@@ -123,7 +123,8 @@ def test_an_apply_that_fails_anywhere_is_told_to_its_end(
     assert errors
     assert all(event in said.err for event in (error["summary"] for error in errors))
     if ends(events):
-        assert "apply_errored" in ends(events).values()
+        # Unless all was done, and the lock could not be given back afterwards.
+        assert "apply_errored" in ends(events).values() or set(ends(events).values()) == {"apply_complete"}
         assert "apply_start" not in ends(events).values()
     if world.snapshot() == before:
         assert outcome["done"] == outcome["kept"] == []

@@ -211,6 +211,7 @@ On the real engine, with real Slurm:
   changed, replaced and destroyed (`tests/slurm/test_killed_at_calls.py`);
 - {len(FAULTS) + len(HANGS)} calls that are refused, broken off, late or never answered (`tests/slurm/test_faults_at_calls.py`);
 - lines of its output at which it is killed or interrupted (`tests/slurm/test_killed.py`);
+- an engine that is restarted or killed in the middle (`tests/tools/test_private_engine.py`);
 - nodes that do not boot, and mounts that the engine refuses (`tests/slurm/test_failures.py`).
 
 This page is written by `pytest --update-golden tests/execute/test_every_call.py`.

@@ -30,6 +30,7 @@ from tests.real import Lab, new_lab, until
 pytestmark = pytest.mark.proof
 
 FAULTS = [
+    Aim("make", "hang", VOLUME, 1),  # a minute: as long as sindplan waits for an answer
     Aim("make", "late", VOLUME, 2),
     Aim("make", "cut", NETWORK, 3),
     Aim("make", "late", NETWORK, 3),

@@ -16,6 +16,7 @@ import pytest
 
 from sindplan.engine.docker_sdk import connect
 from tests.fake_volume_plugin import volume_plugin
+from tests.real import Running
 
 REPO = Path(__file__).parents[2]
 NAME = "restart-test"
@@ -49,7 +50,7 @@ def _client(address: str) -> docker.APIClient:
     return docker.APIClient(base_url=address, version="1.48")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Start an engine of our own and return its DOCKER_HOST.
 
@@ -61,6 +62,21 @@ def address() -> Iterator[str]:
         yield _tool("engine", "env").strip().removeprefix("export DOCKER_HOST=").strip("'\"")
     finally:
         _tool("engine", "remove")
+
+
+@pytest.fixture(scope="module")
+def tag(address: str) -> str:
+    """Return the node image on that engine."""
+    return _tool("image").strip().splitlines()[-1]
+
+
+@pytest.fixture
+def file(tag: str, tmp_path: Path) -> Path:
+    """Return a state file with a cluster of two workers."""
+    found = tmp_path / "sindplan.toml"
+    text = f'version = 1\nname = "again"\n[realms.again.clusters.dev]\nimage = "{tag}"\nworkers.cpu.count = 2\n'
+    found.write_text(text, encoding="utf-8")
+    return found
 
 
 def _dockerd(address: str) -> int:
@@ -75,21 +91,6 @@ def _gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
-
-
-def test_starting_twice_is_starting_once(address: str) -> None:
-    before = _dockerd(address)
-
-    _tool("engine", "start")
-
-    assert _dockerd(address) == before
-    assert "running" in _tool("engine", "status")
-
-
-def test_the_socket_is_its_owners_alone(address: str) -> None:
-    folder = Path(address.removeprefix("unix://")).parent
-
-    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_machine_keeps_its_mounts_and_interfaces() -> None:
@@ -119,9 +120,8 @@ def _left(client: docker.APIClient) -> dict[str, int]:
     }
 
 
-def test_what_a_killed_run_left_is_cleared_away(address: str) -> None:
+def test_what_a_killed_run_left_is_cleared_away(address: str, tag: str) -> None:
     """A running container on a network with a volume, and a volume whose plugin is gone; images stay."""
-    tag = _tool("image").strip().splitlines()[-1]
     client = _client(address)
     before = _left(client)
     client.create_network("left")
@@ -143,21 +143,49 @@ def test_what_a_killed_run_left_is_cleared_away(address: str) -> None:
     assert _left(client) == before
 
 
-def test_a_cluster_outlives_its_engine(address: str, tmp_path: Path) -> None:
-    """A killed engine comes up again; the plan then starts every node as it was, and jobs run."""
-    tag = _tool("image").strip().splitlines()[-1]
-    file = tmp_path / "sindplan.toml"
-    file.write_text(
-        f'version = 1\nname = "again"\n[realms.again.clusters.dev]\nimage = "{tag}"\nworkers.cpu.count = 2\n', "utf-8"
-    )
-    _sindplan(address, "apply", "-f", str(file), "--auto-approve")
-    before = {row["Names"][0]: row["Id"] for row in _client(address).containers(all=True)}
-    pid = _dockerd(address)
+def test_starting_twice_is_starting_once(address: str) -> None:
+    before = _dockerd(address)
 
+    _tool("engine", "start")
+
+    assert _dockerd(address) == before
+    assert "running" in _tool("engine", "status")
+
+
+def test_the_socket_is_its_owners_alone(address: str) -> None:
+    folder = Path(address.removeprefix("unix://")).parent
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def _kill(address: str) -> None:
+    pid = _dockerd(address)
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while not _gone(pid):
         assert time.monotonic() < deadline
+
+
+def _works(address: str) -> None:
+    engine = connect(address)
+    hosts = engine.execute("again-dev-controller", ["srun", "-N2", "hostname"]).out
+    engine.close()
+    assert sorted(hosts.split()) == ["worker-0", "worker-1"]
+
+
+def _names(address: str) -> set[str]:
+    client = _client(address)
+    containers = {name.removeprefix("/") for row in client.containers(all=True) for name in row["Names"]}
+    networks = {row["Name"].removesuffix("-next") for row in client.networks()} - {"bridge", "host", "none"}
+    return {*containers, *networks, *(row["Name"] for row in client.volumes()["Volumes"] or ())}
+
+
+def test_a_cluster_outlives_its_engine(address: str, file: Path) -> None:
+    """A killed engine comes up again; the plan then starts every node as it was, and jobs run."""
+    _sindplan(address, "apply", "-f", str(file), "--auto-approve")
+    before = {row["Names"][0]: row["Id"] for row in _client(address).containers(all=True)}
+
+    _kill(address)
     _tool("engine", "start")
 
     _sindplan(address, "plan", "-f", str(file), "--detailed-exitcode", code=2)
@@ -165,11 +193,45 @@ def test_a_cluster_outlives_its_engine(address: str, tmp_path: Path) -> None:
     _sindplan(address, "plan", "-f", str(file), "--detailed-exitcode", code=0)
     client = _client(address)
     assert {row["Names"][0]: row["Id"] for row in client.containers(all=True)} == before
-    engine = connect(address)
-    assert sorted(engine.execute("again-dev-controller", ["srun", "-N2", "hostname"]).out.split()) == [
-        "worker-0",
-        "worker-1",
-    ]
-    engine.close()
+    _works(address)
     _sindplan(address, "destroy", "-f", str(file), "--auto-approve")
     assert client.containers(all=True) == []
+
+
+@pytest.mark.parametrize(
+    ("way", "line"),
+    [
+        # Not killed there: an engine that is killed while it makes a volume may come back with one that has no labels.
+        ("restart", "/dev/volume/"),
+        ("kill", "/dev/node/controller: creating"),
+        ("restart", "/dev/node/worker-0: starting"),
+    ],
+)
+def test_an_engine_that_restarts_in_the_middle_of_an_apply(address: str, file: Path, way: str, line: str) -> None:
+    """It fails and says so, or succeeds; the next apply arrives."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sindplan", "apply", "-f", str(file), "--auto-approve"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "DOCKER_HOST": address},
+    )
+    running = Running(process)
+    running.until(line)
+    if way == "kill":
+        _kill(address)
+    _tool("engine", "start" if way == "kill" else "restart")
+
+    code = running.wait()
+
+    assert code in (0, 1)
+    assert code == 0 or "\nError: " in running.err
+    _sindplan(address, "apply", "-f", str(file), "--auto-approve")
+    _sindplan(address, "plan", "-f", str(file), "--detailed-exitcode", code=0)
+    _works(address)
+    nodes = {f"again-dev-{name}" for name in ("controller", "worker-0", "worker-1")}
+    volumes = {f"again-dev-{kind}" for kind in ("config", "data", "munge", "state")}
+    mesh = {f"again-{name}" for name in ("dns", "ssh", "mesh", "ssh-config")}
+    assert _names(address) == nodes | volumes | mesh | {"again-dev-net", "again-dev-record"}
+    _sindplan(address, "destroy", "-f", str(file), "--auto-approve")
+    assert _names(address) == set()
