@@ -10,7 +10,6 @@ import click
 from sindplan.cli import options, output
 from sindplan.cli.plan_file import check_free, write_plan
 from sindplan.model.address import Address
-from sindplan.render.text import escaped
 
 CHANGES = 2
 
@@ -72,7 +71,7 @@ def command(
     made_with = Options(replace=demanded, allowed=allowed)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if form == "json":
-        click.echo(json.dumps(describe(prepared, declaration, made_with, now), indent=2, ensure_ascii=False))
+        output.json(describe(prepared, declaration, made_with, now))
         output.findings(prepared.findings)
     else:
         show(prepared)
@@ -80,7 +79,7 @@ def command(
         return 1
     if out is not None:
         write_plan(out, json.dumps(describe(prepared, declaration, made_with, now)).encode())
-        output.say(escaped(f"Saved to {out}. To do exactly this: sindplan apply {out}"))
+        output.say(f"Saved to {out}. To do exactly this: sindplan apply {out}")
     if form == "text" and not prepared.plan.empty:
         output.say(f"Digest: {digest_of(prepared)}")
     return CHANGES if detailed_exitcode and not prepared.plan.empty else 0

@@ -82,7 +82,7 @@ def summary(plan: Plan) -> list[str]:
 
 def _block(block: _Block, operation: Operation) -> Iterator[str]:
     # Names of records and known hosts come out of files that others write, too.
-    *others, last = map(escaped, fold(str(change.address) for change in block.changes))
+    *others, last = map(on_one_line, fold(str(change.address) for change in block.changes))
     yield from (f"  # {name}" for name in others)
     count = f" ({len(block.changes)} resources)" if len(block.changes) > 1 else ""
     yield f"  # {last} {_VERDICTS[operation]}{count}"
@@ -158,7 +158,7 @@ def _changed(change: Change, field: FieldChange) -> Iterator[str]:
         for key in sorted({*field.before, *field.after}, key=str):
             before, after = field.before.get(key), field.after.get(key)
             if before != after:
-                yield f"~ {field.name}.{escaped(str(key))} = {_value('', before)} -> {_value('', after)}"
+                yield f"~ {field.name}.{on_one_line(str(key))} = {_value('', before)} -> {_value('', after)}"
     else:
         yield f"~ {field.name} = {_value(field.name, field.before)} -> {_value(field.name, field.after)}"
 
@@ -170,7 +170,7 @@ def _restarted(field: FieldChange) -> Iterator[str]:
         return
     for key in sorted({*before, *after}):
         if before.get(key) != after.get(key):
-            yield f"~ {escaped(str(key))} = {_value('', before.get(key))} -> {_value('', after.get(key))}: restart"
+            yield f"~ {on_one_line(str(key))} = {_value('', before.get(key))} -> {_value('', after.get(key))}: restart"
 
 
 def diff(before: str, after: str) -> Iterator[str]:
@@ -182,7 +182,7 @@ def diff(before: str, after: str) -> Iterator[str]:
 
 
 def _value(name: str, value: object) -> str:
-    text = f'"{escaped(str(value))}"'
+    text = f'"{on_one_line(str(value))}"'
     match value:
         case None:
             text = "null"
@@ -195,7 +195,7 @@ def _value(name: str, value: object) -> str:
         case int():
             text = str(value)
         case Mapping():
-            pairs = [f"{escaped(str(key))} = {_value('', inner)}" for key, inner in value.items()]
+            pairs = [f"{on_one_line(str(key))} = {_value('', inner)}" for key, inner in value.items()]
             text = f"{{ {', '.join(pairs)} }}"
         case tuple():
             text = f"[{', '.join(_value('', item) for item in value)}]"
@@ -207,6 +207,11 @@ def escaped(text: str) -> str:
     return "".join(
         char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
+
+
+def on_one_line(text: str) -> str:
+    """Return text escaped, with its line ends spelt out as well: a name cannot say a line of its own."""
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def fold(names: Iterable[str]) -> list[str]:
