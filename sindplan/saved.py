@@ -9,19 +9,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, evolve, field, frozen
 
 from sindplan import __version__
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.kinds.cluster_record import ClusterRecord, masked_secrets, renew
+from sindplan.kinds.known_host import KnownHost
 from sindplan.kinds.reasons import is_drift
+from sindplan.kinds.registry import desired
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
+from sindplan.model.facts import Facts
+from sindplan.model.kind import Operation
+from sindplan.model.layout import lay_out
+from sindplan.model.resource import Resource, State
+from sindplan.plan.plan import Change
 from sindplan.preflight.allowed import Allowed
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.document import FORMAT, Context, digest, document, resource_change
+from sindplan.render.document import FORMAT, Context, change_digest, digest, document, resource_change
 from sindplan.statefile.read import read_tables
 from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
@@ -218,7 +225,8 @@ class Reviewed:
         """
         if self.saved is None:
             found = digest_of(prepared)
-            if found != self.digest:
+            # That nothing is to be done needs no approval: a pipeline may run twice.
+            if found != self.digest and not prepared.plan.empty:
                 raise SindplanError(
                     f"The plan is {found} now, not {self.digest}, which was approved.",
                     "Nothing was changed. Review the plan that is shown, then approve it by its digest.",
@@ -254,21 +262,86 @@ class Reviewed:
 def _moved(saved: SavedPlan, prepared: Prepared) -> Iterator[str]:
     """Yield what is not as it was when a plan was made, a line each."""
     images = image_ids(prepared)
+    same_in_the_end = _SameInTheEnd(saved, prepared)
     for cluster, record in _records(prepared).items():
         if saved.records.get(cluster) != record:
             yield f"{cluster}: another apply has been made since, this plan's own or somebody else's."
-    for change in (resource_change(change, images) for change in prepared.plan.changes):
+    for found in prepared.plan.changes:
+        change = resource_change(found, images)
         address, was = change["address"], saved.changes.get(change["address"])
         what = "/".join(change["change"]["actions"])
         if was is None:
             yield f"{address}: would be changed ({what}) by a plan made now, and is not in this one."
         elif was["sindplan"]["id"] != change["sindplan"]["id"] and was["change"]["before"] is not None:
             yield f"{address}: it is another object than it was, made anew since."
-        elif was["sindplan"]["digest"] != change["sindplan"]["digest"]:
+        elif was["sindplan"]["digest"] != change["sindplan"]["digest"] and not same_in_the_end(found):
             yield from _differing(address, was["change"], change["change"])
     for finding in prepared.findings:
         if finding.check in _LOSSES and finding.severity is Severity.WARNS and finding.what not in saved.losses:
             yield f"{finding.what}"
+
+
+@define
+class _SameInTheEnd:
+    """Says whether something is made as it was reviewed, though an apply that was killed has left less to do or another way to it.
+
+    The engine may have given addresses since, which stand as words in a plan that was made before there was a network. And what was
+    begun is finished, or made anew where it was never started.
+    """
+
+    saved: SavedPlan
+    prepared: Prepared
+    _wanted: tuple[State, State] | None = field(default=None, init=False)
+
+    def __call__(self, change: Change) -> bool:
+        """Say it of a change of a plan made now."""
+        if change.operation is not Operation.CREATE and not self._finishes(change):
+            return False
+        if self._wanted is None:
+            facts = self.prepared.before.facts()
+            self._wanted = self._desired(facts), self._desired(_without_networks(facts))
+        now, then = (self._made(change, state.get(change.address)) for state in self._wanted)
+        # What this plan makes of it besides must make no difference, or nothing would follow.
+        reviewed = self.saved.changes[str(change.address)]["sindplan"]["digest"]
+        return now == self._made(change, change.after) and then == reviewed
+
+    def _finishes(self, change: Change) -> bool:
+        """Say whether what was to be made is there, and only lacks what comes with its making."""
+        match change.operation:
+            case Operation.UPDATE if isinstance(change.after, KnownHost):
+                # The line of a node that was never started names a key that nobody has.
+                return any(self._finishes(other) for other in self._of(change.after.node))
+            case Operation.UPDATE:
+                return all(field.before is False and field.after is True for field in change.fields)
+            case Operation.REPLACE:
+                return any(field.name == _MADE and field.before is False for field in change.fields)
+            case _:
+                return False
+
+    def _of(self, address: Address) -> list[Change]:
+        return [change for change in self.prepared.plan.changes if change.address == address]
+
+    def _made(self, change: Change, resource: Resource | None) -> str:
+        """Return the digest of a change that makes a resource from nothing; empty when there is none."""
+        if resource is None:
+            return ""
+        made = evolve(change, operation=Operation.CREATE, before=None, after=resource, fields=())
+        return change_digest(made, image_ids(self.prepared))
+
+    def _desired(self, facts: Facts) -> State:
+        return desired(lay_out(self.saved.declaration, facts, self.saved.options.replace))
+
+
+_MADE = "made"
+"""False of a node whose container is there and was never started: there is nothing in it."""
+
+
+def _without_networks(facts: Facts) -> Facts:
+    return evolve(
+        facts,
+        clusters={at: evolve(cluster, subnet="", addresses={}) for at, cluster in facts.clusters.items()},
+        meshes={realm: evolve(mesh, subnet="", dns_address="") for realm, mesh in facts.meshes.items()},
+    )
 
 
 def _differing(address: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
