@@ -59,7 +59,8 @@ def command(
     from sindplan.observe.observation import observe
     from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import get_images, pull_images
-    from sindplan.saved import Options, Reviewed
+    from sindplan.reviewed import Reviewed
+    from sindplan.saved import Options
     from sindplan.workflow import Prepared, prepare
 
     reviewed = Reviewed(_digest(approve)) if approve is not None else None

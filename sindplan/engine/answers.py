@@ -1,6 +1,5 @@
 """What an engine answers: read as it comes, in bounded time and memory, and believed only as far as it makes sense."""
 
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -8,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import requests
 from attrs import define
 
+from sindplan.bounded import json_of
 from sindplan.engine.calls import Call, Parsed
 from sindplan.errors import EngineTimeout
 
@@ -51,13 +51,13 @@ class Answer:
 
     def parsed(self) -> Parsed:
         """Read it whole, as JSON. Raises one of `NONSENSE` besides what `body` raises."""
-        return json.loads(self.body())
+        return json_of(self.body())
 
     def message(self) -> str:
         """Return the engine's own words of an answer that is a refusal."""
         body = self.body()
         try:
-            found = json.loads(body)
+            found = json_of(body)
         except NONSENSE:
             return body[: 4 * _WORDS].decode("utf-8", "replace")[:_WORDS]
         words = found.get("message", found) if isinstance(found, dict) else found

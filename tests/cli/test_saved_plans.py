@@ -15,7 +15,8 @@ from sindplan.errors import SindplanError
 from sindplan.execute.apply import Settings
 from sindplan.model.address import Address
 from sindplan.render.document_schema import plan_schema
-from sindplan.saved import Options, Reviewed, describe, read_plan
+from sindplan.reviewed import Reviewed
+from sindplan.saved import Options, describe, read_plan
 from sindplan.statefile import read
 from tests.cli.conftest import Call, write_state
 from tests.faults import MUTATING, FaultyEngine, Mode
