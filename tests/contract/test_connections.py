@@ -4,6 +4,7 @@ import contextlib
 import gc
 import hashlib
 import json
+import os
 import socket
 import threading
 import time
@@ -91,6 +92,19 @@ def serving(path: Path, respond: Respond, links: list[socket.socket] | None = No
                 link.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join(5)
+
+
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Be nobody for a while, who is root otherwise: root may use any socket."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 @pytest.fixture(autouse=True)
@@ -208,6 +222,14 @@ class TestNobody:
             transport.translated(place, Call(verb="info", name="", method="GET", path="/info")),
         ):
             raise inner
+        assert "group" in caught.value.fix
+
+    def test_a_socket_of_somebody_else(self, tmp_path):
+        """Nothing is tried to get around what the socket's mode says."""
+        with serving(tmp_path / "s", lambda _: answer(VERSION)) as address:
+            (tmp_path / "s").chmod(0)
+            with unprivileged(), pytest.raises(EngineUnreachable, match="may not use the Docker socket") as caught:
+                connect(address)
         assert "group" in caught.value.fix
 
 
