@@ -1,11 +1,10 @@
-"""Saved plans: what `plan --out` writes, and what `apply` demands of the engine before it does what one says.
+"""Saved plans: what `plan --out` writes, and how it is read. What an apply of one demands is in `sindplan.reviewed`.
 
 A plan file is a document (see render.document) that carries the declaration. It executes nothing by itself: a plan is made anew
 from the declaration that it carries, and must do the same, or only less because a part is done already.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from attrs import field, frozen
 from sindplan import __version__
 from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
-from sindplan.kinds.cluster_record import ClusterRecord, masked_secrets, renew
+from sindplan.kinds.cluster_record import masked_secrets
 from sindplan.kinds.reasons import is_drift
 from sindplan.model.address import Address
 from sindplan.model.canonical import canonical
@@ -23,8 +22,8 @@ from sindplan.model.hidden import Hidden
 from sindplan.observe.surroundings import HERE, Surroundings
 from sindplan.plan.part import ALL, Part
 from sindplan.preflight.allowed import Allowed
-from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.document import Context, base, digest, document, resource_change
+from sindplan.preflight.finding import Finding
+from sindplan.render.document import Context, base, digest, document
 from sindplan.render.reading import BAD, no_plan, read_document, table, text
 from sindplan.render.values import hashed
 from sindplan.slurm.port import Slurm
@@ -33,7 +32,7 @@ from sindplan.statefile.recorded import spelled
 from sindplan.statefile.secrets import plain_secrets
 from sindplan.workflow import Prepared, clusters_of, prepare, prepare_destroy
 
-_LOSSES = frozenset({"jobs", "data"})
+LOSSES = frozenset({"jobs", "data"})
 """Checks whose findings name what is lost: consent to one loss is none to another."""
 
 
@@ -61,7 +60,7 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
         timestamp: When it was made, as RFC 3339 has it.
     """
     declared = spelled(canonical(masked_secrets(declaration)))
-    records = _records(prepared)
+    records = records_of(prepared)
     context = Context(
         drifted=lambda change: is_drift(change.reason),
         images=image_ids(prepared),
@@ -141,7 +140,7 @@ def _finding(finding: Finding) -> dict[str, str]:
     }
 
 
-def _records(prepared: Prepared) -> dict[str, str]:
+def records_of(prepared: Prepared) -> dict[str, str]:
     """Return the id of each cluster's record. An apply that is done writes it anew, so a plan works once."""
     found = {cluster.address: cluster.records for cluster in prepared.before.evidence.clusters}
     return {str(address): records[0].id if (records := found.get(address, ())) else "" for address in prepared.clusters}
@@ -205,7 +204,7 @@ def read_plan(path: Path, data: bytes) -> SavedPlan:
             ),
             records={text(address): text(record) for address, record in table(inner["records"]).items()},
             changes={text(change["address"]): _change(change) for change in content["resource_changes"]},
-            losses=frozenset(text(found["what"]) for found in inner["findings"] if found["check"] in _LOSSES),
+            losses=frozenset(text(found["what"]) for found in inner["findings"] if found["check"] in LOSSES),
         )
     except BAD as error:
         raise no_plan(path) from error
@@ -224,103 +223,3 @@ def _change(change: Mapping[str, Any]) -> Mapping[str, Any]:
         if change["change"][side] is not None:
             table(change["change"][side])
     return change
-
-
-@frozen
-class Reviewed:
-    """What was reviewed, and must be what is done.
-
-    Attributes:
-        digest: Of the plan that was approved.
-        saved: The plan itself, when there is a file of it.
-    """
-
-    digest: str
-    saved: SavedPlan | None = None
-
-    def check(self, prepared: Prepared) -> str:
-        """Demand that a plan made now does what was reviewed, or less.
-
-        Returns:
-            A sentence about what is done already; empty when nothing is.
-
-        Raises:
-            SindplanError: It is another plan; the message says by what.
-        """
-        if self.saved is None:
-            found = digest_of(prepared)
-            if found != self.digest:
-                raise SindplanError(
-                    f"The plan is {found} now, not {self.digest}, which was approved.",
-                    "Nothing was changed. Review the plan that is shown, then approve it by its digest.",
-                )
-            return ""
-        if self.saved.engine != prepared.engine.engine_id:
-            raise SindplanError(
-                f"{self.saved.path} was made for another Docker Engine than the one at {prepared.engine.address}.",
-                "Set DOCKER_HOST or the docker context to that one, or make a plan for this one.",
-            )
-        moved = [] if prepared.plan.empty else [*_moved(self.saved, prepared)]
-        if moved:
-            raise SindplanError(
-                f"{self.saved.path} was made from what is not so any more:\n"
-                + "\n".join(f"    {line}" for line in moved),
-                "Nothing was changed. Make and review a new plan: sindplan plan --out FILE",
-            )
-        done = len(self.saved.changes) - len(prepared.plan.changes)
-        return f"{done} of {len(self.saved.changes)} changes of the plan are made already." if done > 0 else ""
-
-    def spend(self, engine: Engine, prepared: Prepared) -> None:
-        """See to it that the plan, which was executed, does nothing another time. The realms' locks must be held."""
-        if self.saved is None:
-            return
-        written = {
-            change.address.scope for change in prepared.plan.changes if isinstance(change.resource, ClusterRecord)
-        }
-        for cluster in prepared.before.evidence.clusters:
-            if cluster.address not in written:
-                renew(engine, cluster.address, cluster.records)
-
-
-def _moved(saved: SavedPlan, prepared: Prepared) -> Iterator[str]:
-    """Yield what is not as it was when a plan was made, a line each."""
-    images = image_ids(prepared)
-    for cluster, record in _records(prepared).items():
-        if saved.records.get(cluster) != record:
-            yield f"{cluster}: another apply has been made since, this plan's own or somebody else's."
-    for change in (resource_change(change, images) for change in prepared.plan.changes):
-        address, was = change["address"], saved.changes.get(change["address"])
-        what = "/".join(change["change"]["actions"])
-        if was is None:
-            yield f"{address}: would be changed ({what}) by a plan made now, and is not in this one."
-        elif was["sindplan"]["id"] != change["sindplan"]["id"] and was["change"]["before"] is not None:
-            yield f"{address}: it is another object than it was, made anew since."
-        elif was["sindplan"]["digest"] != change["sindplan"]["digest"]:
-            yield from _differing(address, was["change"], change["change"])
-    for finding in prepared.findings:
-        if finding.check in _LOSSES and finding.severity is Severity.WARNS and finding.what not in saved.losses:
-            yield f"{finding.what}"
-
-
-def _differing(address: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the fields of a change that are not what they were; of texts only that they differ."""
-    if was.get("actions") != now["actions"]:
-        yield f"{address}: {'/'.join(map(str, was.get('actions', ())))} -> {'/'.join(now['actions'])}."
-        return
-    told = False
-    for side, when in (("before", "as it is"), ("after", "as it is to be")):
-        old, new = was[side] or {}, now[side] or {}
-        for name in sorted({*old, *new}):
-            if old.get(name) != new.get(name):
-                told = True
-                yield f"{address}: {name}, {when}: {_brief(old.get(name))} -> {_brief(new.get(name))}"
-    if not told:
-        yield f"{address}: its image, or a text that is not shown, is another."
-
-
-_BRIEF = 60
-
-
-def _brief(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= _BRIEF else "(another text)"

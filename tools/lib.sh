@@ -104,11 +104,11 @@ find_python() {
 }
 
 # ensure_venv [EXTRA...]: .venv in the repository holds sindplan with these extras.
-# pip runs only when pyproject.toml or the extras differ from the last install.
+# pip runs only when pyproject.toml, the pins or the extras differ from the last install.
 ensure_venv() {
   local venv=$REPO/.venv want extras
   extras=$(IFS=,; printf '%s' "$*")
-  want="$(sha256sum <"$REPO/pyproject.toml" | cut -d' ' -f1) $extras"
+  want="$(cat "$REPO/pyproject.toml" "$REPO/tools/constraints.txt" | sha256sum | cut -d' ' -f1) $extras"
   mkdir -p "$venv"
   # The folder itself is the lock: nothing to leave behind.
   exec {venv_lock}<"$venv"
@@ -117,7 +117,9 @@ ensure_venv() {
     rm -f "$venv/.installed"
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv "$venv"
     say "installing sindplan${extras:+ with $extras} into $venv"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$REPO${extras:+[$extras]}" >&2 ||
+    # Variables, since the first one holds for what builds the package, too; pip 25.3 has one of its own for that.
+    PIP_CONSTRAINT=$REPO/tools/constraints.txt PIP_BUILD_CONSTRAINT=$REPO/tools/constraints.txt \
+      "$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$REPO${extras:+[$extras]}" >&2 ||
       die "pip could not install sindplan" "its message is above" "check the network, then run this again"
     printf '%s\n' "$want" >"$venv/.installed"
   fi

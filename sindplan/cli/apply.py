@@ -79,7 +79,8 @@ def command(
     from sindplan.observe.observation import observe
     from sindplan.preflight.allowed import Allowed
     from sindplan.pulling import get_images, pull_images
-    from sindplan.saved import Reviewed, prepare_with
+    from sindplan.reviewed import Reviewed
+    from sindplan.saved import prepare_with
     from sindplan.workflow import Prepared
 
     reviewed = Reviewed(_digest(approve)) if approve is not None else None

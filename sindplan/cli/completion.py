@@ -2,6 +2,8 @@
 
 import click
 
+from sindplan.cli import output
+
 PROGRAM = "sindplan"
 VARIABLE = "_SINDPLAN_COMPLETE"
 """With this in its environment the program completes (see click's documentation) and does nothing else."""
@@ -28,5 +30,5 @@ def command(shell: str) -> int:
     assert made is not None, "click knows these shells"
     # Not `source()`, which asks a bash for its version: none need be there.
     script = made(cli, {}, PROGRAM, VARIABLE)
-    click.echo((_BASH if shell == "bash" else "") + script.source_template % script.source_vars())
+    output.document(f"{_BASH if shell == 'bash' else ''}{script.source_template % script.source_vars()}\n")
     return 0

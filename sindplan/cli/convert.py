@@ -10,8 +10,8 @@ import click
 
 from sindplan.cli import output
 from sindplan.cli.init import DEFAULT_IMAGE
+from sindplan.cli.new_file import OWNER_ONLY, write_new
 from sindplan.errors import SindplanError
-from sindplan.render.escape import escaped
 
 _STDIN = "-"
 
@@ -30,17 +30,10 @@ def command(source: str, target: Path | None, name: str | None) -> int:
     data = _from_stdin() if source == _STDIN else _from_file(file)
     text = convert(data, file, name=name or f"lab-{secrets.token_hex(2)}", image=DEFAULT_IMAGE)
     if target is None:
-        # TOML is UTF-8, whatever the terminal speaks.
-        click.echo(text.encode(), nl=False)
+        output.document(text)
         return 0
-    try:
-        with target.open("x", encoding="utf-8", newline="\n") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise SindplanError(f"{target} exists; it was left as it is.", "Name another with -o.") from None
-    except (OSError, ValueError) as error:
-        raise SindplanError(f"{target} cannot be written: {_reason(error)}.") from None
-    output.say(escaped(f"Wrote {target}. Next: sindplan plan -f {target}"))
+    write_new(target, text, OWNER_ONLY, "-o")
+    output.say(f"Wrote {target}. Next: sindplan plan -f {target}")
     return 0
 
 

@@ -1,7 +1,5 @@
 """`sindplan doctor`."""
 
-import json
-
 import click
 
 from sindplan.cli import options, output
@@ -23,7 +21,7 @@ def command(format_: str) -> int:
     blocked = any(finding.severity is Severity.BLOCKS for finding in findings)
     if format_ == "json":
         rows = [{"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix} for f in findings]
-        click.echo(json.dumps(rows, indent=2))
+        output.json(rows)
     else:
         output.data(f"Docker {info.version} (API {info.api_version}) at {info.address}")
         output.findings(findings)

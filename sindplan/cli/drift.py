@@ -83,7 +83,7 @@ def command(realms: tuple[str, ...], form: str, out: Path | None) -> int:
     if out is not None:
         write_whole(out, _FORMATS[form](report).encode(), _READABLE if form == "prometheus" else _CLOSED)
     elif form != "text":
-        click.echo(_FORMATS[form](report), nl=False)
+        output.document(_FORMATS[form](report))
     else:
         for one in report.drifted:
             output.data(drift_plan(one))

@@ -31,7 +31,7 @@ from sindplan.slurm.port import Slurm
 from sindplan.workflow import Prepared, sweep_trials
 
 if TYPE_CHECKING:
-    from sindplan.saved import Reviewed
+    from sindplan.reviewed import Reviewed
 
 INTERRUPTED = 130
 NO_LIMIT = 24 * 3600

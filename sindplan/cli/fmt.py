@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from sindplan.cli import options
+from sindplan.cli import options, output
 from sindplan.errors import DeclarationInvalid, Problem, SindplanError
-from sindplan.render.escape import escaped
+from sindplan.render.escape import one_line
 
 CHANGES = 2
 _STDIN = Path("-")
@@ -41,12 +41,11 @@ def command(paths: tuple[Path, ...], check: bool) -> int:
     ]
     for file, before, after in differing:
         if file == _SAID_STDIN and not check:
-            # TOML is UTF-8, whatever the terminal speaks.
-            click.echo(after, nl=False)
+            output.document(after.decode())
             continue
         if not check:
             rewrite(file, before, after)
-        click.echo(escaped(str(file)))
+        output.data(one_line(str(file)))
     return CHANGES if check and differing else 0
 
 

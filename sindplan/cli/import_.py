@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 
 from sindplan.cli import candidates, options, output
-from sindplan.errors import SindplanError
+from sindplan.cli.new_file import OWNER_ONLY, write_new
 from sindplan.model import names
 from sindplan.model.address import Address
-from sindplan.render.escape import escaped
 
 
 @click.command()
@@ -32,20 +31,12 @@ def command(clusters: tuple[str, ...], target: Path | None, name: str | None) ->
     finally:
         engine.close()
     if target is None:
-        # TOML is UTF-8, whatever the terminal speaks.
-        click.echo(written.text.encode(), nl=False)
+        output.document(written.text)
         return 0
-    try:
-        with target.open("x", encoding="utf-8", newline="\n") as opened:
-            opened.write(written.text)
-    except FileExistsError:
-        raise SindplanError(f"{target} exists; it was left as it is.", "Name another with -o.") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SindplanError(f"{target} cannot be written: {reason}.") from None
+    write_new(target, written.text, OWNER_ONLY, "-o")
     for note in written.notes:
-        output.say(escaped(note))
-    output.say(escaped(f"Wrote {target}. Next: sindplan plan -f {target}"))
+        output.say(note)
+    output.say(f"Wrote {target}. Next: sindplan plan -f {target}")
     return 0
 
 

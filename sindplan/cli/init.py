@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import options, output
-from sindplan.errors import SindplanError
-from sindplan.render.escape import escaped
+from sindplan.cli.new_file import AS_USUAL, write_new
 
 DEFAULT_IMAGE = "sindplan-node:26.05"
 
@@ -23,12 +22,6 @@ def command(path: Path, name: str | None, image: str) -> int:
     from sindplan.statefile.initial import initial
 
     text = initial(name or f"lab-{secrets.token_hex(2)}", image)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SindplanError(f"{path} exists; it was left as it is.", "Name another with -f.") from None
-    except OSError as error:
-        raise SindplanError(f"{path} cannot be written: {error.strerror}.") from None
-    output.say(escaped(f"Wrote {path}. Next: sindplan plan -f {path}"))
+    write_new(path, text, AS_USUAL, "-f")
+    output.say(f"Wrote {path}. Next: sindplan plan -f {path}")
     return 0

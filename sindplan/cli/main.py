@@ -17,7 +17,6 @@ from sindplan import __version__
 from sindplan.cli import output
 from sindplan.cli.completion import VARIABLE
 from sindplan.errors import SindplanError
-from sindplan.render.escape import escaped
 
 EX_USAGE = 64
 """sysexits.h; click's own 2 would look like "there are changes" to whoever calls."""
@@ -110,7 +109,7 @@ def _ended_by(error: BaseException) -> int:
         case click.ClickException():
             shown = io.StringIO()
             error.show(shown)
-            output.say(escaped(shown.getvalue().rstrip()))
+            output.say(shown.getvalue().rstrip())
             return EX_USAGE if isinstance(error, click.UsageError) else 1
         case click.Abort() | KeyboardInterrupt():
             output.say("Interrupted.")
@@ -126,6 +125,6 @@ def _ended_by(error: BaseException) -> int:
         case _:
             if os.environ.get("SINDPLAN_DEBUG"):
                 raise error
-            output.say(escaped(f"Error: sindplan has a fault: {type(error).__name__}: {error}"))
+            output.say(f"Error: sindplan has a fault: {type(error).__name__}: {error}")
             output.say("  Please report it, with what SINDPLAN_DEBUG=1 prints.")
     return 1

@@ -1,19 +1,24 @@
-"""What the commands print: data on stdout, everything else on stderr; colour and folded lines on terminals only."""
+"""What the commands print: data on stdout, everything else on stderr; colour and folded lines on terminals only.
 
+The only place that prints. Names, labels, files and messages may be anybody's, so nothing leaves here that commands a terminal:
+no caller has to think of it.
+"""
+
+import json as json_
 import os
 import re
 import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from sindplan.errors import DeclarationInvalid, NodeFailed, SindplanError, SnapshotInvalid
 from sindplan.plan.plan import Action
 from sindplan.preflight.finding import Finding, Severity
-from sindplan.render.escape import escaped
+from sindplan.render.escape import escaped, one_line
 from sindplan.render.node_sets import fold
 from sindplan.render.wrap import wrapped
 
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "red"}
 _SIGNED = re.compile(r"\s*(-/\+|[-+~])( |$)")
+_LOUD = "red"
 _ASCII = frozenset({"ascii", "us-ascii", "ansi_x3.4-1968", "646"})
 _ASCII_LOCALES = frozenset({"C", "POSIX"})
 EVENTS = "sindplan.events"
@@ -52,7 +58,7 @@ def data(text: str) -> None:
     err = stream() is not None
     read = sys.stderr if err else sys.stdout
     width = shutil.get_terminal_size().columns if read.isatty() else None
-    for line in text.splitlines():
+    for line in escaped(text).splitlines():
         found = _SIGNED.match(line)
         shown = _for(read, line)
         for piece in wrapped(shown, width) if width else [shown]:
@@ -77,39 +83,48 @@ def _is_ascii(stream: TextIO) -> bool:
     return locale in _ASCII_LOCALES or (stream.encoding or "").lower() in _ASCII
 
 
-def say(text: str) -> None:
-    """Print to stderr. Work goes on when nobody reads it any more (`sindplan apply 2>&1 | head`)."""
+def json(document: Any) -> None:  # noqa: ANN401 - JSON has no narrower type
+    """Print a document for programs to stdout: in ASCII, so that it is JSON whatever the terminal speaks."""
+    click.echo(json_.dumps(document, indent=2).replace("\x7f", "\\u007f"))
+
+
+def say(text: str, mark: str = "", colour: str = "") -> None:
+    """Print to stderr. Work goes on when nobody reads it any more (`sindplan apply 2>&1 | head`).
+
+    Args:
+        mark: What stands in front, in a colour.
+    """
+    front = styled(mark, colour, err=True, bold=colour == _LOUD) if mark else ""
     with suppress(OSError):
-        click.echo(_for(sys.stderr, text), err=True)
+        click.echo(front + _for(sys.stderr, escaped(text)), err=True)
 
 
 def error(problem: SindplanError) -> None:
     """Print an error: what, why, and how to mend it."""
     if isinstance(problem, DeclarationInvalid | SnapshotInvalid):
         for one in problem.problems:
-            say(escaped(str(one)))
+            say(str(one))
         say("")
-    say(styled("Error: ", "red", err=True, bold=True) + escaped(problem.summary))
+    say(problem.summary, "Error: ", _LOUD)
     if isinstance(problem, NodeFailed) and problem.diagnostics:
         for line in escaped(problem.diagnostics).splitlines():
             say(f"  | {line}")
     if problem.fix:
-        say(f"  {escaped(problem.fix)}")
+        say(f"  {problem.fix}")
 
 
 def engine(info: "EngineInfo") -> None:
     """Say which engine it is."""
-    say(f"Docker {escaped(info.version)} at {escaped(info.address)}")
+    say(f"Docker {info.version} at {info.address}")
 
 
 def findings(found: Iterable[Finding]) -> None:
     """Print findings: first those that block."""
     for finding in sorted(found, key=lambda finding: finding.severity is Severity.WARNS):
         blocks = finding.severity is Severity.BLOCKS
-        word = styled("Blocked: ", "red", err=True, bold=True) if blocks else styled("Warning: ", "yellow", err=True)
-        say(word + escaped(finding.what))
+        say(finding.what, *(("Blocked: ", _LOUD) if blocks else ("Warning: ", "yellow")))
         if finding.fix:
-            say(f"  {escaped(finding.fix)}")
+            say(f"  {finding.fix}")
 
 
 def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:
@@ -120,5 +135,6 @@ def failures(failed: Iterable[tuple[Action, SindplanError]]) -> None:
         alike.setdefault(key, (problem, []))[1].append(action)
     for problem, actions in alike.values():
         say("")
-        say(f"{', '.join(fold(str(change.address) for action in actions for change in action.changes))}:")
+        names = fold(str(change.address) for action in actions for change in action.changes)
+        say(f"{one_line(', '.join(names))}:")
         error(problem)

@@ -10,7 +10,6 @@ from sindplan.cli.plan_file import check_free, write_plan
 from sindplan.cli.planning import planned
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
-from sindplan.render.escape import escaped
 
 CHANGES = 2
 
@@ -68,7 +67,7 @@ def command(
         return 1
     if out is not None:
         write_plan(out, json.dumps(made.describe()).encode())
-        output.say(escaped(f"Saved to {out}. To do exactly this: sindplan apply {out}"))
+        output.say(f"Saved to {out}. To do exactly this: sindplan apply {out}")
     if form == "text" and not prepared.plan.empty:
         output.say(f"Digest: {digest_of(prepared)}")
     return CHANGES if detailed_exitcode and not prepared.plan.empty else 0

@@ -9,7 +9,7 @@ from sindplan.errors import SindplanError
 if TYPE_CHECKING:
     from sindplan.saved import SavedPlan
 
-LARGEST_PLAN = 64 * 1024 * 1024
+LARGEST_PLAN = 32 * 1024 * 1024
 """Bytes. A plan of 1,000 nodes has about 6 MiB."""
 _MODE = 0o600
 """A plan says where everything is and what is run: its owner's business."""

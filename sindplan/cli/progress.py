@@ -19,7 +19,7 @@ from sindplan.errors import SindplanError
 from sindplan.execute.reporter import Reporter
 from sindplan.plan.graph import BARRIER
 from sindplan.plan.plan import Action, Plan
-from sindplan.render.escape import escaped
+from sindplan.render.escape import one_line
 from sindplan.render.node_sets import fold
 
 _SLOW = 1.0
@@ -52,9 +52,10 @@ class Progress(Reporter):
     def __exit__(self, *_: object) -> None:
         """End it; nothing is drawn any more."""
 
-    def line(self, text: str) -> None:
-        """Print a line with the time of day."""
-        output.say(f"{time.strftime('%H:%M:%S')} {text}")
+    def line(self, text: str, colour: str = "") -> None:
+        """Print a line with the time of day, in a colour if one is given."""
+        stamped = f"{time.strftime('%H:%M:%S')} {text}"
+        output.say("" if colour else stamped, one_line(stamped) if colour else "", colour)
 
     def started(self, action: Action) -> None:
         """Say it, if everything is to be said."""
@@ -73,11 +74,11 @@ class Progress(Reporter):
 
     def noted(self, text: str) -> None:
         """Say it at once."""
-        self.line(escaped(text))
+        self.line(text)
 
     def failed(self, action: Action, error: SindplanError) -> None:  # noqa: ARG002 - told at the end
         """Say what failed, at once; the summary at the end says it whole."""
-        self.line(output.styled(f"{what(action)} failed", "red", err=True))
+        self.line(f"{what(action)} failed", "red")
 
     def taking_back(self, plan: Plan) -> None:
         """Say that the rollback begins."""
@@ -133,11 +134,11 @@ class Live(Progress):
         with self._lock:
             self._write(self._erasing())
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, colour: str = "") -> None:
         """Print a line above what is drawn."""
         with self._lock:
             self._write(self._erasing())
-            super().line(text)
+            super().line(text, colour)
             self._draw()
 
     def planned(self, plan: Plan) -> None:
@@ -229,12 +230,12 @@ class Live(Progress):
 
 def what(action: Action) -> str:
     """Say what an action does to what."""
-    return f"{where(action)}: {action.says}"
+    return one_line(f"{where(action)}: {action.says}")
 
 
 def where(action: Action) -> str:
     """Say what an action works on."""
-    return escaped(", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope))
+    return one_line(", ".join(fold(str(change.address) for change in action.changes)) or str(action.scope))
 
 
 def tell_slowest(lines: Iterable[str]) -> None:

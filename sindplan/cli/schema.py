@@ -1,8 +1,8 @@
 """`sindplan schema`."""
 
-import json
-
 import click
+
+from sindplan.cli import output
 
 
 @click.command()
@@ -10,5 +10,5 @@ def command() -> int:
     """Print the JSON Schema of state files, for editors and checks."""
     from sindplan.statefile.schema import state_schema
 
-    click.echo(json.dumps(state_schema(), indent=2))
+    output.json(state_schema())
     return 0

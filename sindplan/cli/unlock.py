@@ -5,7 +5,6 @@ import click
 from sindplan.cli import candidates, options, output
 from sindplan.cli.ask import agreed
 from sindplan.errors import SindplanError
-from sindplan.render.escape import escaped
 
 
 @click.command()
@@ -25,14 +24,14 @@ def command(realm: str, lock_id: str | None, auto_approve: bool) -> int:
     try:
         lock = held(engine, realm)
         if lock is None:
-            output.say(escaped(f"Nobody holds the lock of the realm {realm!r} on the engine."))
+            output.say(f"Nobody holds the lock of the realm {realm!r} on the engine.")
             return 0
         if lock_id is not None and lock.id != lock_id:
             raise SindplanError(
                 f"The lock of the realm {realm!r} is {lock.id}, held by {lock.who}, not {lock_id}.",
                 "Somebody else holds it now; nothing was changed.",
             )
-        output.say(escaped(f"The lock of the realm {realm!r} is held by {lock.who}.\nIts id is {lock.id}."))
+        output.say(f"The lock of the realm {realm!r} is held by {lock.who}.\nIts id is {lock.id}.")
         if lock.alive:
             raise SindplanError("That process runs on this machine.", "Wait for it, or end it; then nothing is locked.")
         if not auto_approve and not agreed(
@@ -45,5 +44,5 @@ def command(realm: str, lock_id: str | None, auto_approve: bool) -> int:
             return 0
     finally:
         engine.close()
-    output.say(escaped(f"The realm {realm!r} is not locked any more."))
+    output.say(f"The realm {realm!r} is not locked any more.")
     return 0

@@ -15,7 +15,7 @@ from yaml.scanner import Scanner
 from sindplan.errors import DeclarationInvalid, Problem
 from sindplan.statefile.wording import plain
 
-LARGEST_FILE = 1024 * 1024
+LARGEST_FILE = 256 * 1024
 """Bytes. sind's files have hundreds; PyYAML needs seconds for this many."""
 DEEPEST = 32
 """How deep something may be nested; sind's grammar needs 6."""

@@ -14,6 +14,19 @@ from sindplan.engine.records import Entry
 # Equal entries make equal bytes. Not 0, which some programs take for "no time".
 _MTIME = 946_684_800
 
+_IDS = 2**32
+# What Python's tarfile raises for numbers and records that are none, beside its own errors.
+_DAMAGE = (
+    tarfile.TarError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 _TYPES = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}
 
 
@@ -60,22 +73,31 @@ def unpack(data: bytes, path: str, limit: int) -> dict[str, Entry]:
         ArchiveError: It is damaged, or its files are larger than `limit` bytes in all (a sparse file may claim that).
     """
     path = posixpath.normpath("/" + path.lstrip("/"))
+    try:
+        return _unpacked(data, path, limit)
+    except _DAMAGE as error:
+        raise ArchiveError(f"the archive of {path} is damaged: {error}") from error
+
+
+def _unpacked(data: bytes, path: str, limit: int) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     total = 0
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:", errors="surrogateescape") as archive:
-            for member in archive:
-                place = _place(path, member.name)
-                if place is None:
-                    continue
-                total += member.size if member.isreg() else 0
-                if total > limit:
-                    raise ArchiveError(f"the files at {path} are larger than {limit} bytes")
-                entry = _entry(archive, member, place, path, found)
-                if entry is not None:
-                    found[place] = entry
-    except tarfile.TarError as error:
-        raise ArchiveError(f"the archive of {path} is damaged: {error}") from error
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:", errors="surrogateescape") as archive:
+        for member in archive:
+            # Python's reader goes back by a size that is negative, and would read the same for ever (CVE-2025-8194).
+            if member.size < 0 or archive.offset <= member.offset:
+                raise ValueError(f"{member.name} has less than no bytes")
+            place = _place(path, member.name)
+            if place is None:
+                continue
+            # A sparse file may be of any size, and links can say the same again and again.
+            first = found.get(_place(path, member.linkname) or "") if member.islnk() else None
+            total += member.size if member.isreg() else len(first.content) if first else 0
+            if total > limit:
+                raise ArchiveError(f"the files at {path} are larger than {limit} bytes")
+            entry = _entry(archive, member, place, first)
+            if entry is not None:
+                found[place] = entry
     return found
 
 
@@ -89,16 +111,15 @@ def _place(path: str, name: str) -> str | None:
     return posixpath.join(path, *below)
 
 
-def _entry(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, place: str, path: str, found: dict[str, Entry]
-) -> Entry | None:
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, place: str, first: Entry | None) -> Entry | None:
     mode, uid, gid = member.mode & 0o7777, member.uid, member.gid
+    if not (0 <= uid < _IDS and 0 <= gid < _IDS):
+        raise ValueError(f"nobody has the ids {uid} and {gid}")
     if member.isdir():
         return Entry(path=place, kind="dir", mode=mode, uid=uid, gid=gid)
     if member.issym():
         return Entry(path=place, kind="link", link=member.linkname, mode=mode, uid=uid, gid=gid)
     if member.islnk():
-        first = found.get(_place(path, member.linkname) or "")
         return None if first is None else Entry(path=place, content=first.content, mode=mode, uid=uid, gid=gid)
     if member.isreg():
         stream = archive.extractfile(member)

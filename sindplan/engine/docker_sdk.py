@@ -7,8 +7,8 @@ its create calls drop fields. Importing this module does not import the SDK, whi
 import contextlib
 import json
 import posixpath
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from attrs import define, field
 
@@ -35,6 +35,8 @@ from sindplan.errors import Conflict, EngineRefused, EngineTimeout, NotFound
 
 if TYPE_CHECKING:
     from sindplan.engine.transport import Transport
+
+T = TypeVar("T")
 
 # Seconds for what may take long: archives, starts of many at once, removals under load.
 LONG = 300.0
@@ -65,49 +67,51 @@ class DockerEngine:
 
     def info(self) -> EngineInfo:
         """Return what the engine says of itself."""
-        with self._transport.open(self._call("info", "", "GET", "/info")) as answer:
+        call = self._call("info", "", "GET", "/info")
+        with self._transport.open(call) as answer, self._transport.sense(call):
             info, api_version = answer.parsed(), answer.headers.get("Api-Version") or self._transport.version
-        plugins: Parsed = ()
+        plugins: tuple[str, ...] = ()
         # Managed plugins are not in that list. Whoever may not ask for them (a socket proxy) is told of none.
         with contextlib.suppress(EngineRefused):
-            plugins = self._get("info", "", "/plugins", filters=_VOLUME_PLUGINS)
-        return inspection.engine_info(self._transport.place.address, api_version, info, plugins)
+            plugins = self._get("info", "", "/plugins", inspection.plugin_names, filters=_VOLUME_PLUGINS)
+        with self._transport.sense(call):
+            return inspection.engine_info(self._transport.place.address, api_version, info, plugins)
 
     # Reading
 
     def containers(self) -> tuple[ContainerSummary, ...]:
         """Return all containers, stopped ones too."""
-        return tuple(map(inspection.summary, self._get("containers", "", "/containers/json", all="1")))
+        return self._get("containers", "", "/containers/json", inspection.listed(inspection.summary), all="1")
 
     def networks(self) -> tuple[Network, ...]:
         """Return all networks."""
-        return tuple(map(inspection.network, self._get("networks", "", "/networks")))
+        return self._get("networks", "", "/networks", inspection.listed(inspection.network))
 
     def volumes(self) -> tuple[Volume, ...]:
         """Return all volumes."""
-        return tuple(map(inspection.volume, self._get("volumes", "", "/volumes").get("Volumes") or ()))
+        return self._get("volumes", "", "/volumes", inspection.volumes)
 
     def inspect_container(self, container: str) -> Container | None:
         """Return a container, or None when it is gone."""
         with contextlib.suppress(NotFound):
-            return inspection.container(self._get("inspect_container", container, "/containers/{}/json"))
+            return self._get("inspect_container", container, "/containers/{}/json", inspection.container)
         return None
 
     def inspect_network(self, network: str) -> Network | None:
         """Return a network with its members, or None when it is gone."""
         with contextlib.suppress(NotFound):
-            return inspection.network(self._get("inspect_network", network, "/networks/{}"))
+            return self._get("inspect_network", network, "/networks/{}", inspection.network)
         return None
 
     def image(self, reference: str) -> Image | None:
         """Return an image, or None when the engine does not have it."""
         with contextlib.suppress(NotFound):
-            return inspection.image(self._get("image", reference, "/images/{}/json"))
+            return self._get("image", reference, "/images/{}/json", inspection.image)
         return None
 
     def images(self) -> Mapping[str, Image]:
         """Return all images, by reference."""
-        return inspection.images(self._get("images", "", "/images/json", digests="1"))
+        return self._get("images", "", "/images/json", inspection.images, digests="1")
 
     def get_files(self, container: str, path: str, limit: int = 4 * 1024 * 1024) -> Mapping[str, Entry]:
         """Return what is at `path`, by absolute path."""
@@ -138,8 +142,7 @@ class DockerEngine:
     def processes(self, container: str) -> tuple[str, ...]:
         """Return the program names of a container's processes."""
         # Docker wants the pid among the columns, to sort by.
-        found = self._get("processes", container, "/containers/{}/top", ps_args="-eo pid,comm")
-        return tuple(sorted(row[1] for row in found["Processes"]))
+        return self._get("processes", container, "/containers/{}/top", inspection.programs, ps_args="-eo pid,comm")
 
     def logs(self, container: str, tail: int = 50) -> str:
         """Return the last lines a container printed, of both streams."""
@@ -186,7 +189,7 @@ class DockerEngine:
         """Create a volume, or return the one there is."""
         body = {"Name": name, "Driver": driver, "Labels": dict(labels)}
         call = self._call("create_volume", name, "POST", "/volumes/create", json=body)
-        return inspection.volume(self._transport.ask(call))
+        return self._transport.ask(call, inspection.volume)
 
     def remove_volume(self, name: str) -> None:
         """Remove a volume.
@@ -202,7 +205,9 @@ class DockerEngine:
                 self._delete("remove_volume", name, "/volumes/{}")
             except Conflict as conflict:
                 conflicts.append(conflict)
-                if self._get("remove_volume", name, "/containers/json", all="1", filters=mounting):
+                if self._get(
+                    "remove_volume", name, "/containers/json", inspection.listed(dict), all="1", filters=mounting
+                ):
                     raise
                 return False
             return True
@@ -299,15 +304,14 @@ class DockerEngine:
 
     def wait_output(self, container: str, marker: str, timeout: float) -> bool:
         """Follow a container's output until a line equals `marker` since its last start."""
-        found = self._get("wait_output", container, "/containers/{}/json")
-        since = inspection.unix_time(found["State"]["StartedAt"])
+        since = self._get("wait_output", container, "/containers/{}/json", inspection.started)
         return since is not None and self._processes.follow(container, since, marker, timeout)
 
     def wait_exit(self, container: str, timeout: float) -> int:
         """Wait until a container has exited and return its exit code."""
         call = self._call("wait_exit", container, "POST", "/containers/{}/wait", timeout=timeout)
         try:
-            return int(self._transport.ask(call)["StatusCode"])
+            return self._transport.ask(call, inspection.exit_status)
         except EngineTimeout as error:
             raise EngineTimeout(f"{container!r} did not exit within {timeout:g} seconds.") from error
 
@@ -337,8 +341,8 @@ class DockerEngine:
             raise NotFound(verb, name, 404, "No name or id was given.")
         return Call(verb=verb, name=name, method=method, path=path_of(template, name), **more)
 
-    def _get(self, verb: str, name: str, template: str, **query: str) -> Parsed:
-        return self._transport.ask(self._call(verb, name, "GET", template, query=query))
+    def _get(self, verb: str, name: str, template: str, read: Callable[[Parsed], T], **query: str) -> T:
+        return self._transport.ask(self._call(verb, name, "GET", template, query=query), read)
 
     def _post(self, verb: str, name: str, template: str, **more: Unpack[Options]) -> None:
         self._transport.send(self._call(verb, name, "POST", template, **more))
@@ -347,7 +351,7 @@ class DockerEngine:
         self._transport.send(self._call(verb, name, "DELETE", template, **more))
 
     def _created(self, verb: str, name: str, path: str, **more: Unpack[Options]) -> str:
-        return str(self._transport.ask(self._call(verb, name, "POST", path, **more))["Id"])
+        return self._transport.ask(self._call(verb, name, "POST", path, **more), inspection.made)
 
 
 def _is_missing_path(error: EngineRefused) -> bool:

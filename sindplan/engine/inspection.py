@@ -11,12 +11,15 @@ A container's spec is read back equal to the one it was created from, as far as 
   `systempaths=unconfined` is the last security option.
 - `shm_size` of Docker's default (64 MiB) is None, a host name that is the short id is empty.
 - Mounts that only the image asked for (anonymous volumes) are left out.
+
+An answer that has not the shape that Docker gives it is none: whatever comes of reading it (`answers.NONSENSE`) says so, and what is
+returned holds what its annotations say.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from ipaddress import ip_network
-from typing import Any
+from ipaddress import IPv4Network, ip_address, ip_network
+from typing import Any, TypeVar
 
 from sindplan.engine.creation import CPU_PERIOD
 from sindplan.engine.privileges import capabilities, device_of, security_options
@@ -33,7 +36,9 @@ from sindplan.engine.records import (
     Network,
     Volume,
 )
+from sindplan.engine.typed import is_text, well_typed
 
+T = TypeVar("T")
 Json = Mapping[str, Any]
 
 IPV4 = 4
@@ -41,44 +46,108 @@ DEFAULT_SHM = 64 * 1024 * 1024
 PROPAGATIONS = ("private", "rprivate", "shared", "rshared", "slave", "rslave")
 
 
-def engine_info(address: str, api_version: str, info: Json, plugins: Sequence[Json]) -> EngineInfo:
-    """Read `GET /info`, the API version that came with it, and `GET /plugins`."""
+def engine_info(address: str, api_version: str, info: Json, plugins: Sequence[str]) -> EngineInfo:
+    """Read `GET /info`, the API version that came with it, and the names out of `GET /plugins`."""
     listed = (info.get("Plugins") or {}).get("Volume") or [LOCAL]
-    return EngineInfo(
-        engine_id=info.get("ID") or "",
-        address=address,
-        version=info.get("ServerVersion") or "",
-        api_version=api_version,
-        cgroup_version=info.get("CgroupVersion") or "1",
-        security_options=tuple(info.get("SecurityOptions") or ()),
-        cpus=info.get("NCPU") or 0,
-        memory=info.get("MemTotal") or 0,
-        memory_limit=bool(info.get("MemoryLimit")),
-        cpu_limit=bool(info.get("CpuCfsQuota")),
-        cpuset=bool(info.get("CPUSet")),
-        pids_limit=bool(info.get("PidsLimit")),
-        address_pools=_pools(info.get("DefaultAddressPools") or ()),
-        volume_plugins=tuple(sorted({*listed, *(plugin["Name"] for plugin in plugins)})),
+    return well_typed(
+        EngineInfo(
+            engine_id=info.get("ID") or "",
+            address=address,
+            version=info.get("ServerVersion") or "",
+            api_version=api_version,
+            cgroup_version=info.get("CgroupVersion") or "1",
+            security_options=tuple(info.get("SecurityOptions") or ()),
+            cpus=info.get("NCPU") or 0,
+            memory=info.get("MemTotal") or 0,
+            memory_limit=bool(info.get("MemoryLimit")),
+            cpu_limit=bool(info.get("CpuCfsQuota")),
+            cpuset=bool(info.get("CPUSet")),
+            pids_limit=bool(info.get("PidsLimit")),
+            address_pools=_pools(info.get("DefaultAddressPools") or ()),
+            volume_plugins=tuple(sorted({*listed, *plugins})),
+        )
     )
 
 
 def _pools(pools: Sequence[Json]) -> int:
     """Return how many IPv4 networks of the size given the pools hold; the built-in number when none are set."""
     sizes = [(ip_network(pool["Base"]), pool["Size"]) for pool in pools]
-    return sum(2 ** (size - base.prefixlen) for base, size in sizes if base.version == IPV4) or DEFAULT_POOLS
+    mine = [(base, size) for base, size in sizes if base.version == IPV4]
+    wrong = next((size for base, size in mine if not base.prefixlen <= size <= base.max_prefixlen), None)
+    if wrong is not None:
+        raise ValueError(f"an address pool of networks of size {wrong}")
+    return sum(1 << (size - base.prefixlen) for base, size in mine) or DEFAULT_POOLS
+
+
+def plugin_names(found: Sequence[Json]) -> tuple[str, ...]:
+    """Read `GET /plugins`."""
+    return tuple(_text(plugin["Name"]) for plugin in found)
+
+
+def listed(read: Callable[[Json], T]) -> Callable[[object], tuple[T, ...]]:
+    """Return what reads a list of what `read` reads."""
+
+    def read_all(found: object) -> tuple[T, ...]:
+        if not isinstance(found, list):
+            raise TypeError(f"{type(found).__name__} instead of a list")
+        return tuple(map(read, found))
+
+    return read_all
+
+
+def made(found: Json) -> str:
+    """Read the id of something that was created."""
+    if not found["Id"]:
+        raise ValueError("an empty Id")
+    return _text(found["Id"])
+
+
+def programs(found: Json) -> tuple[str, ...]:
+    """Read the names out of `GET /containers/{id}/top` of `pid,comm`, sorted."""
+    return tuple(sorted(_text(row[1]) for row in found["Processes"]))
+
+
+def exit_status(found: Json) -> int:
+    """Read `POST /containers/{id}/wait`."""
+    return _number(found["StatusCode"])
+
+
+def exit_code(found: Json) -> int | None:
+    """Read `GET /exec/{id}/json`: the exit code, None as long as there is none."""
+    code = found["ExitCode"]
+    return None if found["Running"] or code is None else _number(code)
+
+
+def started(found: Json) -> str | None:
+    """Read when a container was started last, as `since` takes it, out of its inspection; None for never."""
+    return unix_time(found["State"]["StartedAt"])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not is_text(value):
+        raise TypeError(f"{type(value).__name__} instead of text")
+    return value
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{type(value).__name__} instead of a number")
+    return value
 
 
 def summary(line: Json) -> ContainerSummary:
     """Read a line of the container list."""
     networks = (line.get("NetworkSettings") or {}).get("Networks") or {}
-    return ContainerSummary(
-        id=line["Id"],
-        name=_own_name(line.get("Names") or ()),
-        image=line.get("Image") or "",
-        image_id=line.get("ImageID") or "",
-        labels=line.get("Labels") or {},
-        state=line["State"],
-        networks={name: (place or {}).get("NetworkID") or "" for name, place in networks.items() if name != "none"},
+    return well_typed(
+        ContainerSummary(
+            id=line["Id"],
+            name=_own_name(line.get("Names") or ()),
+            image=line.get("Image") or "",
+            image_id=line.get("ImageID") or "",
+            labels=line.get("Labels") or {},
+            state=line["State"],
+            networks={name: (place or {}).get("NetworkID") or "" for name, place in networks.items() if name != "none"},
+        )
     )
 
 
@@ -87,44 +156,55 @@ def network(found: Json) -> Network:
     pool: Json = next(
         (one for one in (found.get("IPAM") or {}).get("Config") or () if ":" not in one.get("Subnet", "")), {}
     )
-    return Network(
-        id=found["Id"],
-        name=found["Name"],
-        labels=found.get("Labels") or {},
-        driver=found.get("Driver") or "",
-        subnet=pool.get("Subnet") or "",
-        gateway=pool.get("Gateway") or "",
-        ip_range=pool.get("IPRange") or "",
-        config_only=bool(found.get("ConfigOnly")),
-        created=found.get("Created") or "",
-        members={key: member.get("Name") or "" for key, member in (found.get("Containers") or {}).items()},
+    return well_typed(
+        Network(
+            id=found["Id"],
+            name=found["Name"],
+            labels=found.get("Labels") or {},
+            driver=found.get("Driver") or "",
+            subnet=str(IPv4Network(pool["Subnet"], strict=False)) if pool.get("Subnet") else "",
+            gateway=pool.get("Gateway") or "",
+            ip_range=pool.get("IPRange") or "",
+            config_only=bool(found.get("ConfigOnly")),
+            created=found.get("Created") or "",
+            members={key: member.get("Name") or "" for key, member in (found.get("Containers") or {}).items()},
+        )
     )
+
+
+def volumes(found: Json) -> tuple[Volume, ...]:
+    """Read `GET /volumes`."""
+    return listed(volume)(found.get("Volumes") or [])
 
 
 def volume(found: Json) -> Volume:
     """Read a volume."""
-    return Volume(
-        name=found["Name"],
-        driver=found.get("Driver") or "",
-        labels=found.get("Labels") or {},
-        created=_time(found.get("CreatedAt")),
+    return well_typed(
+        Volume(
+            name=found["Name"],
+            driver=found.get("Driver") or "",
+            labels=found.get("Labels") or {},
+            created=_time(found.get("CreatedAt")),
+        )
     )
 
 
 def image(found: Json) -> Image:
     """Read an image."""
-    return Image(id=found["Id"], labels=(found.get("Config") or {}).get("Labels") or {})
+    return well_typed(Image(id=found["Id"], labels=(found.get("Config") or {}).get("Labels") or {}))
 
 
-def images(lines: Sequence[Json]) -> Mapping[str, Image]:
+def images(lines: object) -> Mapping[str, Image]:
     """Read the image list: by tags and digests, or by id where there are none."""
-    found: dict[str, Image] = {}
-    for line in lines:
-        one = Image(id=line["Id"], labels=line.get("Labels") or {})
-        references = [*(line.get("RepoTags") or ()), *(line.get("RepoDigests") or ())]
-        named = [reference for reference in references if "<none>" not in reference]
-        found |= dict.fromkeys(named or [one.id], one)
-    return found
+    return {reference: image for found in listed(_named_image)(lines) for reference, image in found.items()}
+
+
+def _named_image(line: Json) -> Mapping[str, Image]:
+    image = well_typed(Image(id=line["Id"], labels=line.get("Labels") or {}))
+    references = [*(line.get("RepoTags") or ()), *(line.get("RepoDigests") or ())]
+    if not all(map(is_text, references)):
+        raise TypeError("a reference is no text")
+    return dict.fromkeys([one for one in references if "<none>" not in one] or [image.id], image)
 
 
 def container(found: Json) -> Container:
@@ -154,15 +234,17 @@ def container(found: Json) -> Container:
         private_cgroup=host.get("CgroupnsMode") == "private",
         init=bool(host.get("Init")),
     )
-    return Container(
-        id=found["Id"],
-        spec=spec,
-        image_id=found.get("Image") or "",
-        state=state["Status"],
-        exit_code=state.get("ExitCode") or 0,
-        oom_killed=bool(state.get("OOMKilled")),
-        started_at=_time(state.get("StartedAt")),
-        memory_swap=_limit(host.get("MemorySwap")),
+    return well_typed(
+        Container(
+            id=found["Id"],
+            spec=spec,
+            image_id=found.get("Image") or "",
+            state=state["Status"],
+            exit_code=state.get("ExitCode") or 0,
+            oom_killed=bool(state.get("OOMKilled")),
+            started_at=_time(state.get("StartedAt")),
+            memory_swap=_limit(host.get("MemorySwap")),
+        )
     )
 
 
@@ -211,11 +293,15 @@ def _endpoints(mode: str, networks: Mapping[str, Json | None]) -> tuple[Endpoint
 def _endpoint(name: str, found: Json) -> Endpoint:
     return Endpoint(
         network=name,
-        address=found.get("IPAddress") or "",
-        fixed=(found.get("IPAMConfig") or {}).get("IPv4Address") or "",
+        address=_address(found.get("IPAddress")),
+        fixed=_address((found.get("IPAMConfig") or {}).get("IPv4Address")),
         gw_priority=found.get("GwPriority") or 0,
         network_id=found.get("NetworkID") or "",
     )
+
+
+def _address(value: str | None) -> str:
+    return str(ip_address(_text(value))) if value else ""
 
 
 def _mounts(host: Json, actual: Sequence[Json]) -> tuple[Mount, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from attrs import define, field
 
+from sindplan.engine import inspection
 from sindplan.engine.calls import Call, Options, path_of
 from sindplan.engine.patience import patiently
 from sindplan.engine.records import Executed
@@ -17,7 +18,8 @@ from sindplan.engine.streams import MULTIPLEXED, STDERR, STDOUT, Frames, Lines
 from sindplan.errors import EngineRefused, EngineTimeout
 
 if TYPE_CHECKING:
-    from sindplan.engine.transport import Answer, Transport
+    from sindplan.engine.answers import Answer
+    from sindplan.engine.transport import Transport
 
 # Bytes of output of one command, and of logs.
 OUTPUT_LIMIT = 8 * 1024 * 1024
@@ -59,13 +61,13 @@ class Processes:
     def _run(self, container: str, command: Sequence[str], seconds: float, user: str) -> Executed:
         asked = {"Cmd": list(command), "User": user, "AttachStdout": True, "AttachStderr": True}
         create = _post("execute", container, path_of("/containers/{}/exec", container), json=asked)
-        exec_id = str(self._transport.ask(create)["Id"])
+        exec_id = self._transport.ask(create, inspection.made)
         # Without an Upgrade header the output is a plain body. The SDK asks for an upgrade and may lose the first frames.
         body = {"Detach": False, "Tty": False}
         start = _post("execute", container, path_of("/exec/{}/start", exec_id), json=body, timeout=seconds)
         output = {STDOUT: bytearray(), STDERR: bytearray()}
         size = 0
-        with self._transport.open(start) as answer:
+        with self._transport.open(start) as answer, self._transport.sense(start):
             frames = Frames()
             for part in answer.parts(seconds):
                 for stream, payload in frames.feed(part):
@@ -84,9 +86,9 @@ class Processes:
         codes: list[int] = []
 
         def noted() -> bool:
-            found = self._transport.ask(_get("execute", container, path_of("/exec/{}/json", exec_id)))
-            if not found["Running"] and isinstance(found["ExitCode"], int):
-                codes.append(found["ExitCode"])
+            look = _get("execute", container, path_of("/exec/{}/json", exec_id))
+            code = self._transport.ask(look, inspection.exit_code)
+            codes.extend([] if code is None else [code])
             return bool(codes)
 
         # A command may close its output and go on, so this is not only bookkeeping: 20 seconds in all.
@@ -99,7 +101,7 @@ class Processes:
         query = {"stdout": "1", "stderr": "1", "tail": str(tail)}
         call = _get("logs", container, path_of("/containers/{}/logs", container), query=query)
         output = bytearray()
-        with self._transport.open(call) as answer:
+        with self._transport.open(call) as answer, self._transport.sense(call):
             frames = _frames(answer)
             for part in answer.parts(call.timeout):
                 for _, payload in frames.feed(part):
@@ -113,7 +115,7 @@ class Processes:
         call = _get("wait_output", container, path_of("/containers/{}/logs", container), query=query, timeout=timeout)
         streams = {STDOUT: Lines(), STDERR: Lines()}
         try:
-            with self._transport.open(call) as answer:
+            with self._transport.open(call) as answer, self._transport.sense(call):
                 frames = _frames(answer)
                 for part in answer.parts(timeout):
                     for stream, payload in frames.feed(part):

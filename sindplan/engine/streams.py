@@ -5,8 +5,12 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
+# Bytes of a line that nobody looks for are not kept.
+_LONGEST = 64 * 1024
 _HEAD = struct.Struct(">BxxxL")
 STDOUT, STDERR = 1, 2
+# Docker's own words about a stream that broke are a fourth one (moby, stdcopy.Systemerr).
+_KNOWN = {0: STDOUT, STDOUT: STDOUT, STDERR: STDERR, 3: STDERR}
 MULTIPLEXED = "application/vnd.docker.multiplexed-stream"
 
 
@@ -24,7 +28,11 @@ class Frames:
     _left: int = field(default=0, init=False)
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield `(stream, payload)` for what `data` completes."""
+        """Yield `(stream, payload)` for what `data` completes.
+
+        Raises:
+            ValueError: It is no such output.
+        """
         if self.plain:
             yield STDOUT, data
             return
@@ -35,7 +43,10 @@ class Frames:
                 self._head += data[at : at + take]
                 at += take
                 if len(self._head) == _HEAD.size:
-                    self._stream, self._left = _HEAD.unpack(self._head)
+                    number, self._left = _HEAD.unpack(self._head)
+                    if number not in _KNOWN:
+                        raise ValueError(f"output of a stream {number}")
+                    self._stream = _KNOWN[number]
                     self._head = b""
                 continue
             part = data[at : at + self._left]
@@ -46,19 +57,29 @@ class Frames:
 
 @define
 class Lines:
-    """Cuts bytes into lines, decoded with replacement, without their ends."""
+    """Cuts bytes into lines, decoded with replacement, without their ends; of a very long one only the beginning is kept."""
 
-    _rest: bytes = field(default=b"", init=False)
+    _rest: bytearray = field(factory=bytearray, init=False)
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that `data` completes."""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        return [_text(line) for line in whole]
+        first, *others = data.split(b"\n")
+        whole: list[str] = []
+        self._keep(first)
+        for part in others:
+            whole += [_text(bytes(self._rest))]
+            self._rest.clear()
+            self._keep(part)
+        return whole
 
     def end(self) -> list[str]:
         """Return the last line if it has no end."""
-        rest, self._rest = self._rest, b""
+        rest = bytes(self._rest)
+        self._rest.clear()
         return [_text(rest)] if rest else []
+
+    def _keep(self, part: bytes) -> None:
+        self._rest += part[: _LONGEST - len(self._rest)]
 
 
 def _text(line: bytes) -> str:

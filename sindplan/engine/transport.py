@@ -6,11 +6,10 @@ a pool of connections for each URL).
 """
 
 import socket
-import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import TypeVar
 
 import docker
 import requests
@@ -21,6 +20,7 @@ from docker.utils import parse_host
 from docker.utils.utils import compare_version
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from sindplan.engine.answers import NONSENSE, Answer, in_words, late
 from sindplan.engine.calls import Call, Parsed
 from sindplan.engine.connect import Place
 from sindplan.engine.refusals import refusal
@@ -30,6 +30,8 @@ from sindplan.errors import EngineError, EngineTimeout, EngineUnreachable
 NEWEST_API = "1.51"
 # Seconds: to be connected, and to get the first answer of all.
 CONNECT, FIRST = 5.0, 10.0
+
+T = TypeVar("T")
 
 _START = 'Start Docker, or set DOCKER_HOST; in a checkout of sindplan, eval "$(tools/engine env)" names its own engine.'
 _CHECK = "Correct the address in DOCKER_HOST or the docker context, and see that the engine runs and can be reached."
@@ -67,54 +69,6 @@ class _OneConnection(UnixHTTPAdapter):
 
 
 @define
-class Answer:
-    """An open answer: read it once, in the `with` block that opened it."""
-
-    call: Call
-    headers: Mapping[str, str]
-    _response: requests.Response
-
-    def body(self) -> bytes:
-        """Read it whole."""
-        return self._response.content
-
-    def parsed(self) -> Parsed:
-        """Read it whole, as JSON."""
-        return self._response.json()
-
-    def parts(self, seconds: float) -> Iterator[bytes]:
-        """Yield bytes as they come.
-
-        Raises:
-            EngineTimeout: It did not end within `seconds`, silent or not.
-        """
-        raw = self._response.raw
-        end = time.monotonic() + seconds
-        # A socket's time limit is of silence only. This one ends a read that goes on in this thread.
-        guillotine = threading.Timer(seconds, _shut, (raw,))
-        guillotine.daemon = True
-        guillotine.start()
-        try:
-            while part := raw.read1(64 * 1024):
-                yield part
-        except Exception:
-            if time.monotonic() < end:
-                raise
-        finally:
-            guillotine.cancel()
-        if time.monotonic() >= end:
-            raise _late(self.call, seconds)
-
-
-def _shut(raw: Parsed) -> None:
-    # It may have ended by itself meanwhile; the ssh transport cannot be shut and ends by its own time limit.
-    try:
-        raw.shutdown()
-    except (OSError, ValueError, RuntimeError):
-        return
-
-
-@define
 class Transport:
     """Calls to one engine. Made by `negotiate`."""
 
@@ -127,7 +81,23 @@ class Transport:
     def open(self, call: Call, *, versioned: bool = True) -> Iterator[Answer]:
         """Send a request and give the open answer; refusals and failures are raised as `EngineError`."""
         with self.client() as client, translated(self.place, call):
-            response = client.request(
+            response = self._request(client, call, versioned=versioned)
+            try:
+                answer = Answer(call, response.headers, response)
+                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                    with self.sense(call):
+                        words = answer.message()
+                    raise refusal(call.verb, call.name, response.status_code, words)
+                if response.is_redirect:
+                    # The engine cleans paths: only a name that is none (such as `../x`) changes one.
+                    raise refusal(call.verb, call.name, HTTPStatus.NOT_FOUND, "Nothing has such a name.")
+                yield answer
+            finally:
+                response.close()
+
+    def _request(self, client: docker.APIClient, call: Call, *, versioned: bool) -> requests.Response:
+        try:
+            return client.request(
                 call.method,
                 f"{client.base_url}{f'/v{self.version}' if versioned else ''}{call.path}",
                 params=dict(call.query),
@@ -138,25 +108,29 @@ class Transport:
                 stream=True,
                 allow_redirects=False,
             )
-            try:
-                if response.status_code >= HTTPStatus.BAD_REQUEST:
-                    raise refusal(call.verb, call.name, response.status_code, _message(response))
-                if response.is_redirect:
-                    # The engine cleans paths: only a name that is none (such as `../x`) changes one.
-                    raise refusal(call.verb, call.name, HTTPStatus.NOT_FOUND, "Nothing has such a name.")
-                yield Answer(call, response.headers, response)
-            finally:
-                response.close()
+        except (requests.exceptions.RequestException, HTTPError, OSError):
+            raise
+        except ValueError as error:
+            # The SDK's library reads the address of a redirect though it does not follow it.
+            raise _senseless(self.place, call, error) from error
 
-    def send(self, call: Call) -> bytes:
-        """Send a request and return the whole answer."""
-        with self.open(call) as answer:
-            return answer.body()
+    def send(self, call: Call) -> None:
+        """Send a request whose answer says nothing."""
+        with self.open(call) as answer, self.sense(call):
+            answer.body()
 
-    def ask(self, call: Call) -> Parsed:
-        """Send a request and return its JSON."""
-        with self.open(call) as answer:
-            return answer.parsed()
+    def ask(self, call: Call, read: Callable[[Parsed], T]) -> T:
+        """Send a request and return what `read` makes of its JSON; what makes no sense to it is an `EngineError`, too."""
+        with self.open(call) as answer, self.sense(call):
+            return read(answer.parsed())
+
+    @contextmanager
+    def sense(self, call: Call) -> Iterator[None]:
+        """Turn what comes of reading a senseless answer into an `EngineError`."""
+        try:
+            yield
+        except NONSENSE as error:
+            raise _senseless(self.place, call, error) from error
 
     @contextmanager
     def client(self) -> Iterator[docker.APIClient]:
@@ -201,8 +175,7 @@ def negotiate(place: Place) -> Transport:
     call = Call(verb="version", name=place.address, method="GET", path="/version", timeout=FIRST)
     try:
         with transport.open(call, versioned=False) as answer:
-            found = answer.parsed()
-        transport.version = version_for(found)
+            transport.version = version_for(answer.parsed())
     except EngineTimeout as error:
         transport.close()
         raise EngineUnreachable(
@@ -212,7 +185,7 @@ def negotiate(place: Place) -> Transport:
     except EngineUnreachable:
         transport.close()
         raise
-    except (EngineError, ValueError) as error:
+    except (EngineError, *NONSENSE) as error:
         transport.close()
         raise _no_docker(place, error) from error
     return transport
@@ -241,22 +214,25 @@ def translated(place: Place, call: Call) -> Iterator[None]:
     except requests.exceptions.ConnectTimeout as error:
         raise EngineUnreachable(f"Nothing answers at {place.address} within {CONNECT:.0f} seconds.", _CHECK) from error
     except requests.exceptions.ReadTimeout as error:
-        raise _late(call, call.timeout) from error
-    except requests.exceptions.JSONDecodeError as error:
-        raise _no_docker(place, error) from error
+        raise late(call, call.timeout) from error
     except (requests.exceptions.RequestException, HTTPError, OSError) as error:
         raise _failure(place, call, error) from error
 
 
-def _late(call: Call, seconds: float) -> EngineTimeout:
-    return EngineTimeout(f"Docker did not finish {call.words} within {seconds:g} seconds; its outcome is unknown.")
+def _senseless(place: Place, call: Call, error: Exception) -> EngineError:
+    if call.reading:
+        return EngineUnreachable(
+            f"What the Docker Engine at {place.address} answers to {call.words} makes no sense: {in_words(error)}.",
+            "Look at its log (docker version, docker info), and at what stands between it and here.",
+        )
+    return EngineTimeout(
+        f"What Docker answers to {call.words} makes no sense: {in_words(error)}; the outcome is unknown."
+    )
 
 
 def _no_docker(place: Place, error: Exception) -> EngineUnreachable:
-    # The text may quote what was answered, line ends and all.
-    text = " ".join(str(error).split())
     return EngineUnreachable(
-        f"What answers at {place.address} is no Docker Engine: {text}.",
+        f"What answers at {place.address} is no Docker Engine: {in_words(error)}.",
         f"Correct the address ({place.origin} names it); one with TLS needs DOCKER_TLS_VERIFY or a docker context.",
     )
 
@@ -281,7 +257,7 @@ def _failure(place: Place, call: Call, error: Exception) -> EngineError:
     """Sort a broken connection: before the request was sent, or after."""
     chain = list(_chain(error))
     if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in chain):
-        return _late(call, call.timeout)
+        return late(call, call.timeout)
     for kind, text, fix in _BEFORE_SENDING:
         if any(isinstance(cause, kind) for cause in chain):
             return EngineUnreachable(text.format(place.address), fix)
@@ -307,11 +283,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         yield current
         inner = [*current.args, getattr(current, "reason", None), current.__cause__, current.__context__]
         waiting += [one for one in inner if isinstance(one, BaseException)]
-
-
-def _message(response: requests.Response) -> str:
-    try:
-        found = response.json()
-    except ValueError:
-        return response.text
-    return str(found.get("message", found)) if isinstance(found, dict) else str(found)

@@ -7,6 +7,7 @@ removed by id, so that a successor's is safe.
 
 import fcntl
 import os
+import re
 import secrets
 import socket
 import sys
@@ -29,6 +30,7 @@ _PID, _BOOT_ID, _PID_NAMESPACE = "sind.lock.pid", "sind.lock.boot-id", "sind.loc
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 Say = Callable[[str], None]
+_NUMBER = re.compile("[0-9]{1,20}")
 
 
 @frozen
@@ -175,7 +177,7 @@ def _runs_here(marks: Mapping[str, str], own: Mapping[str, str]) -> bool | None:
     """Say whether a lock's holder runs; None when it is not from this machine, boot and process namespace."""
     here = all(own[key] and marks.get(key) == own[key] for key in (_HOST, _BOOT_ID, _PID_NAMESPACE))
     pid = marks.get(_PID, "")
-    if not here or not (pid.isascii() and pid.isdigit()):
+    if not here or not _NUMBER.fullmatch(pid):
         return None
     try:
         os.kill(int(pid), 0)

@@ -1,5 +1,6 @@
 """A cluster that another tool made, as a declaration."""
 
+import re
 from collections import Counter
 from typing import TypeVar
 
@@ -41,6 +42,9 @@ from sindplan.slurm.text import Statement, listed_in, statements
 
 STORAGE_SECRET = "SINDPLAN_SECRET_STORAGE"  # noqa: S105 - the name of a variable
 """Where an imported password is looked for: it is never read out of the cluster into a file."""
+
+_DIGITS = re.compile("[0-9]{1,18}")
+"""A number as Slurm has them; longer ones Python itself may refuse to read."""
 
 T = TypeVar("T")
 Options = dict[str, object]
@@ -155,17 +159,17 @@ def _options(
 
 
 def _of_slurm(line: Statement) -> Options:
-    features, gres, weight = line.get("Features") or line.get("Feature"), line.get("Gres"), line.get("Weight")
+    features, gres = line.get("Features") or line.get("Feature"), line.get("Gres")
     return {
         "features": tuple(features.split(",")) if features else None,
         "gres": gres or None,
-        "weight": int(weight) if weight and weight.isdecimal() else None,
+        "weight": _number(line, "Weight"),
     }
 
 
 def _number(line: Statement | None, key: str) -> int | None:
     text = line.get(key) if line is not None else None
-    return int(text) if text and text.isascii() and text.isdecimal() else None
+    return int(text) if text and _DIGITS.fullmatch(text) else None
 
 
 def _storage(found: ClusterEvidence, node: Container) -> Storage:

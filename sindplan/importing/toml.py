@@ -1,5 +1,6 @@
 """A declaration as the text of a state file."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from sindplan.model.units import spell_duration, spell_memory
 
 _SPELLED: Mapping[str, Callable[[int], str]] = {"memory": spell_memory, "drain_timeout": spell_duration}
 """Numbers that have a unit in a state file."""
+_BASIC_PLANE_END = 0xFFFF
 
 
 def state_file(declaration: Declaration, notes: Iterable[str]) -> str:
@@ -24,7 +26,19 @@ def state_file(declaration: Declaration, notes: Iterable[str]) -> str:
     }
     document = {"version": declaration.version, "name": declaration.name, "realms": realms}
     head = "".join(f"# {line}\n" for note in notes for line in note.splitlines())
-    return head + ("\n" if head else "") + tomli_w.dumps(document, multiline_strings=True)
+    return _UNSEEN.sub(_spelt_out, head + ("\n" if head else "") + tomli_w.dumps(document, multiline_strings=True))
+
+
+# tomli_w knows double quotes only, in which this means the same character; it leaves some that command a terminal.
+_UNSEEN = re.compile(r"[^\n\t -~]")
+
+
+def _spelt_out(found: re.Match[str]) -> str:
+    character = found[0]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= _BASIC_PLANE_END else f"\\U{code:08x}"
 
 
 def _tables(cluster: Cluster) -> dict[str, Any]:

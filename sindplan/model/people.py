@@ -98,7 +98,7 @@ def people_of(users_label: str, groups_label: str) -> People:
                 groups=tuple(sorted((group for group in members if name in members[group]), key=natural)),
             )
             for name in sorted(uids, key=natural)
-            if primary.get(name, "0").isdecimal()
+            if primary.get(name, "") == "" or _is_id(primary[name])
         ),
         groups=tuple(Team(name=name, gid=gids[name], members=members.get(name, ())) for name in ordered),
     )
@@ -123,9 +123,13 @@ def _numbers(label: str) -> dict[str, int]:
     for entry in label.split():
         name, _, rest = entry.partition(":")
         number = rest.partition(":")[0]
-        if name and number.isascii() and number.isdigit() and len(number) <= len(str(2**31)):
+        if name and _is_id(number):
             found[name] = int(number)
     return found
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= len(str(2**31))
 
 
 def people(users: Mapping[str, User], groups: Mapping[str, Group], seen: Ids, image: Ids) -> People:

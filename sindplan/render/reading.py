@@ -1,10 +1,10 @@
 """Plan documents, read back: from a file that may be anybody's to what a reviewer is told. Nothing in it is trusted."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from sindplan import __version__
+from sindplan.bounded import json_of
 from sindplan.errors import SindplanError
 from sindplan.model.kind import Phase
 from sindplan.render.document import ACTIONS, FORMAT
@@ -19,7 +19,7 @@ _OPERATIONS = {actions: operation for operation, actions in ACTIONS.items()}
 def read_document(path: object, data: bytes) -> dict[str, Any]:
     """Return the document in the bytes of the file at `path`. Raises SindplanError when it is none, or one of another version."""
     try:
-        content = table(json.loads(data, parse_constant=_no_number))
+        content = table(json_of(data, constant=_no_number))
         inner = table(content["sindplan"])
         made_by, version = str(inner.get("version", "another sindplan")), inner["format"]
     except BAD as error:

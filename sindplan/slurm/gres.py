@@ -13,7 +13,7 @@ from sindplan.model.address import natural
 from sindplan.model.declaration import Cluster, WorkerGroup
 from sindplan.model.layout import ClusterLayout
 
-_NUMBER = re.compile("([0-9]+)([kKmMgGtTpP]?)")
+_NUMBER = re.compile("([0-9]{1,20})([kKmMgGtTpP]?)")
 _SUFFIXES = " KMGTP"
 NEED_FILES = frozenset({"gpu"})
 """Resources that do not exist without device files."""

@@ -11,6 +11,7 @@ from sindplan.slurm import gres
 from sindplan.slurm.generated import CONFIG, JWT_KEY, NODES_FILE, STATE, Setting, assigned, document, unless
 from sindplan.slurm.nodes_conf import mib
 from sindplan.slurm.sections import embedded, keys
+from sindplan.slurm.versions import release
 
 SINCE: Mapping[str, tuple[int, int]] = {"use_jwt_client_ids": (26, 5)}
 """What is written only for a Slurm that knows it, and since when one does. Earlier ones would look up the token's user."""
@@ -90,8 +91,8 @@ def jwt(cluster: ClusterLayout) -> list[Setting]:
 
 def knows(cluster: ClusterLayout, feature: str) -> bool:
     """Say whether the controller's Slurm is new enough for a feature of the table; one that was not probed is not."""
-    version = cluster.controller.facts.slurm_version.split(".")[:2]
-    return all(part.isascii() and part.isdecimal() for part in version) and tuple(map(int, version)) >= SINCE[feature]
+    found = release(cluster.controller.facts.slurm_version)
+    return found is not None and found >= SINCE[feature]
 
 
 def _accounting(cluster: ClusterLayout) -> list[Setting]:

@@ -57,8 +57,9 @@ _INSTEAD: Mapping[str, tuple[frozenset[str], str]] = {
 }
 """Parameters that the copy sets otherwise: the values that it may hide, and what it says instead."""
 _HARMLESS = re.compile(
-    "MailProg|pidfile|specified more than once|No memory enforcing|Could not open .* state file|Jobs may be"
+    "MailProg|pidfile|specified more than once|No memory enforcing|Could not open .* state file|Jobs may be|High latency for"
 )
+"""What slurmctld calls an error and starts with all the same. The last is of a machine that is busy."""
 _PREFIX = re.compile(r"^(?:\[[^\]]*\] |slurmctld: )+")
 
 

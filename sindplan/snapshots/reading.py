@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sindplan import __version__
+from sindplan.bounded import json_of
 from sindplan.errors import Problem, SindplanError, SnapshotInvalid
 from sindplan.snapshots.checks import check
 from sindplan.snapshots.codec import Decoder, DoesNotFit, Fault, encode
@@ -36,7 +37,7 @@ def read_snapshot(path: Path, data: bytes) -> Snapshot:
         path: Where they are from, for errors.
     """
     try:
-        content = json.loads(data.decode(), object_pairs_hook=_table, parse_constant=_no_number)
+        content = json_of(data, table=_table, constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise SnapshotInvalid((Problem(path, *_place(error)),), _ANEW) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:

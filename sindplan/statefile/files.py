@@ -18,7 +18,8 @@ from sindplan.errors import Problem
 from sindplan.statefile.toml_lines import DEEPEST, Places, TooDeep, find_places
 from sindplan.statefile.wording import plain
 
-LARGEST_FILE = 8 * 1024 * 1024
+LARGEST_FILE = 1024 * 1024
+"""Bytes. Reading so many of the worst kind takes half a minute; a cluster of 1,000 nodes needs a hundredth."""
 
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
@@ -62,7 +63,15 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     # Hidden files are locks and copies of editors.
-    return sorted(file for file in path.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
+    found = sorted(file for file in path.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
+    # Who names a folder has not seen where its links lead to, and problems of a file quote from it.
+    root = os.path.realpath(path)
+    for file in found:
+        if not Path(os.path.realpath(file)).is_relative_to(root):
+            raise ValueError(
+                f"the link {file.name!r} in it leads out of it; if that is meant, name that file by itself"
+            )
+    return found
 
 
 class _Unreadable(Exception):

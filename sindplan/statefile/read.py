@@ -19,12 +19,12 @@ def read_tables(content: Mapping[str, Any], file: Path) -> Declaration:
     """Return the declaration in tables that were read elsewhere, under the same rules.
 
     Args:
-        file: Where they came from, for messages and relative paths.
+        file: Where they came from, for messages and relative host paths. No other file is read.
 
     Raises:
         DeclarationInvalid: With every problem.
     """
-    return _read([Source.of(Document(file, content))], [])
+    return _read([Source.of(Document(file, content))], [], files=False)
 
 
 def read(paths: Sequence[Path]) -> Declaration:
@@ -37,22 +37,27 @@ def read(paths: Sequence[Path]) -> Declaration:
     documents = [load(file) for file in files]
     sources = [Source.of(document) for document in documents if not isinstance(document, Problem)]
     unreadable = [document for document in documents if isinstance(document, Problem)]
-    return _read(sources, [*problems, *unreadable])
+    return _read(sources, [*problems, *unreadable], files=True)
 
 
-def _read(sources: Sequence[Source], problems: Sequence[Problem]) -> Declaration:
+def _read(sources: Sequence[Source], problems: Sequence[Problem], *, files: bool) -> Declaration:
     found = [
         *problems,
         *(source.problem(fault) for source in sources for fault in source.faults()),
         *problems_across(sources),
     ]
-    sources, unread = with_profiles(sources)
+    sources, unread = with_profiles(sources, files=files)
     found += unread
     if not found and not sources:
         found.append(Problem(Path(), 0, "", "There is no state file to read.", "`sindplan init` writes a first one."))
     if found:
-        raise DeclarationInvalid(tuple(sorted(set(found))))
+        raise DeclarationInvalid(tuple(sorted(set(found), key=_place)))
     return _merged(sources)
+
+
+def _place(problem: Problem) -> tuple[object, ...]:
+    # Problems sort by this themselves, but not a hundred thousand of them in a second.
+    return problem.file, problem.line, problem.key, problem.what, problem.fix
 
 
 def _merged(sources: Sequence[Source]) -> Declaration:

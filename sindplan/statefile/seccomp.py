@@ -1,6 +1,11 @@
-"""Seccomp profiles: a security option names a file, and the engine is sent what is in it, as by docker's own command."""
+"""Seccomp profiles: a security option names a file, and the engine is sent what is in it, as by docker's own command.
+
+A plan shows it, too. So only files below the state file's folder are read: a state file may be a stranger's, who would otherwise
+be shown any JSON of whoever plans it, such as a registry's credentials.
+"""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -30,9 +35,13 @@ class _NoProfile(Exception):
         self.fix = fix
 
 
-def with_profiles(sources: Sequence[Source]) -> tuple[list[Source], list[Problem]]:
-    """Return the sources with profiles in the place of their files, and a problem for each that is none."""
-    done = [_Profiles(source, {}, []) for source in sources]
+def with_profiles(sources: Sequence[Source], *, files: bool) -> tuple[list[Source], list[Problem]]:
+    """Return the sources with profiles in the place of their files, and a problem for each that is none.
+
+    Args:
+        files: Whether files may be read; else profiles must stand there in full.
+    """
+    done = [_Profiles(source, files, {}, []) for source in sources]
     return [one.resolved() for one in done], [
         source.problem(fault) for source, one in zip(sources, done, strict=True) for fault in one.faults
     ]
@@ -43,6 +52,7 @@ class _Profiles:
     """The profiles of one state file, each read once."""
 
     source: Source
+    files: bool
     read: dict[str, str | _NoProfile]
     faults: list[Fault]
 
@@ -79,7 +89,7 @@ class _Profiles:
         if name != "seccomp" or setting is None or setting in _BUILT_IN or security_option_fault(option) is not None:
             return option
         if setting not in self.read:
-            self.read[setting] = _profile(setting, self.source.document.file.absolute().parent)
+            self.read[setting] = _profile(setting, self.source.document.file.absolute().parent if self.files else None)
         profile = self.read[setting]
         if isinstance(profile, str):
             return f"seccomp={profile}"
@@ -87,14 +97,26 @@ class _Profiles:
         return option
 
 
-def _profile(setting: str, folder: Path) -> str | _NoProfile:
+def _profile(setting: str, folder: Path | None) -> str | _NoProfile:
     """Return a profile as compact JSON: one that stands there in full, or one in a file."""
     try:
         if setting.startswith("{"):
             return _compact(setting, "The profile")
-        return _compact(_text(folder / setting), quoted(setting))
+        return _compact(_text(_below(folder, setting)), quoted(setting))
     except _NoProfile as error:
         return error
+
+
+def _below(folder: Path | None, setting: str) -> Path:
+    if folder is None:
+        raise _NoProfile(f"{quoted(setting)} is the path of a profile.", "A saved plan holds its profiles in full.")
+    # Whether there is such a file out there is nobody's business either.
+    if not Path(os.path.realpath(folder / setting)).is_relative_to(os.path.realpath(folder)):
+        raise _NoProfile(
+            f"{quoted(setting)} leads out of the state file's folder; it was not read.",
+            "Put the profile beside the state file: what is in it is shown by plans.",
+        )
+    return folder / setting
 
 
 def _text(file: Path) -> str:

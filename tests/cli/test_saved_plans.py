@@ -8,16 +8,18 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from sindplan.errors import SindplanError
 from sindplan.execute.apply import Settings
+from sindplan.model.address import Address
 from sindplan.render.document_schema import plan_schema
-from sindplan.saved import Options, Reviewed, describe, read_plan
+from sindplan.reviewed import Reviewed
+from sindplan.saved import Options, describe, read_plan
 from sindplan.statefile import read
 from tests.cli.conftest import Call, write_state
-from tests.faults import MUTATING, FaultyEngine
+from tests.faults import MUTATING, FaultyEngine, Mode
 from tests.world import World, new_world
 
 WORKER = "sind-dev-worker-0"
@@ -144,24 +146,44 @@ def test_an_object_that_was_made_anew_is_not_the_one_that_was_reviewed(world: Wo
     assert "sind/dev/node/worker-1: it is another object than it was, made anew since." in said.err
 
 
-@given(at=st.integers(1, 60))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_a_killed_apply_has_left_to_do_is_less_or_refused(tmp_path_factory: Any, at: int) -> None:
-    """Whatever is done already, nothing but what was reviewed is done."""
+@given(at=st.integers(1, 75), mode=st.sampled_from(["before", "after", "timeout", "dead"]))
+@example(at=40, mode="dead")
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_an_apply_left_that_was_killed_is_done_by_the_same_plan(
+    tmp_path_factory: Any, at: int, mode: Mode
+) -> None:
+    """The engine has given addresses by then, and what was begun is there; nothing but what was reviewed is done."""
     world = new_world(seed=1)
-    folder = tmp_path_factory.mktemp("saved")
-    declaration = read([write_state(folder, 2)])
+    declaration = read([write_state(tmp_path_factory.mktemp("saved"), 2)])
     first = world.prepare(declaration)
     plan = read_plan(Path("a.plan"), json.dumps(describe(first, declaration, Options(), "")).encode())
     assert plan.declaration == declaration
-    world.run(first, declaration, engine=FaultyEngine(world.engine, fail_at=at), settings=Settings(on_failure="stop"))
+    engine = FaultyEngine(world.engine, fail_at=at, mode=mode)
+    world.run(first, declaration, engine=engine, settings=Settings(on_failure="stop"))
     left = world.prepare(declaration)
-    try:
-        Reviewed(plan.digest, plan).check(left)
-    except SindplanError:
-        return
-    reviewed = {str(change.address): change.operation for change in first.plan.changes}
-    assert {str(change.address): change.operation for change in left.plan.changes}.items() <= reviewed.items()
+
+    Reviewed(plan.digest, plan).check(left)
+
+    reviewed = {str(change.address) for change in first.plan.changes}
+    assert {str(change.address) for change in left.plan.changes} <= reviewed
+    world.run(left, declaration)
+    assert world.plan(declaration).empty
+
+
+@given(at=st.integers(20, 75))
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_a_hand_wrote_into_what_a_killed_apply_left_was_not_reviewed(tmp_path_factory: Any, at: int) -> None:
+    world = new_world(seed=1)
+    declaration = read([write_state(tmp_path_factory.mktemp("saved"), 2)])
+    first = world.prepare(declaration)
+    plan = read_plan(Path("a.plan"), json.dumps(describe(first, declaration, Options(), "")).encode())
+    engine = FaultyEngine(world.engine, fail_at=at, mode="dead")
+    world.run(first, declaration, engine=engine, settings=Settings(on_failure="stop"))
+    assume(Address.parse("sind/dev/file/slurm.conf") not in {one.address for one in world.plan(declaration).changes})
+    world.engine.write("sind-dev-controller", "/etc/slurm/slurm.conf", b"MaxJobCount=7\n")
+
+    with pytest.raises(SindplanError, match=r"file/slurm\.conf: create -> update"):
+        Reviewed(plan.digest, plan).check(world.prepare(declaration))
 
 
 def test_a_plan_for_another_engine_is_refused(world: World, saved: Path, call: Call) -> None:
@@ -184,6 +206,13 @@ def test_an_approved_digest_is_applied_and_no_other(world: World, state: Path, c
     assert world.engine.containers() == ()
     assert call("apply", "--approve", digest).status == 0
     assert world.plan(read([state])).empty
+
+    # A pipeline that runs once more: nothing is done that was not approved.
+    before = world.snapshot()
+    again = call("apply", "--approve", digest)
+    assert again.status == 0
+    assert again.out == "No changes. Your clusters match the declaration.\n"
+    assert world.snapshot() == before
 
 
 def test_privileges_need_a_word_of_their_own(world: World, folder: Path, call: Call) -> None:

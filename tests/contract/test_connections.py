@@ -4,11 +4,13 @@ import contextlib
 import gc
 import hashlib
 import json
+import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import requests
@@ -21,7 +23,7 @@ from sindplan.engine.records import Executed
 from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
 
 VERSION = {"ApiVersion": "1.51", "Version": "28.5.2"}
-Respond = Callable[[str], bytes | None]
+Respond = Callable[[str], bytes | Iterator[bytes] | None]
 
 
 def answer(body: object, status: str = "200 OK") -> bytes:
@@ -30,35 +32,53 @@ def answer(body: object, status: str = "200 OK") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
 
 
+def _request(stream: BinaryIO) -> str:
+    """Read a request whole, and return its first line: head and body come in two pieces, and are one."""
+    first = stream.readline()
+    length = 0
+    while (line := stream.readline()).strip():
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.partition(b":")[2])
+    stream.read(length)
+    return first.decode().strip()
+
+
+def _handle(link: socket.socket, respond: Respond, done: threading.Event) -> None:
+    with link, link.makefile("rb") as stream, contextlib.suppress(OSError):
+        while request := _request(stream):
+            said = respond(request)
+            if said is None:
+                return
+            if not said:
+                done.wait()
+                return
+            for part in (said,) if isinstance(said, bytes) else said:
+                link.sendall(part)
+            if not isinstance(said, bytes):
+                return
+
+
 @contextlib.contextmanager
-def serving(path: Path, respond: Respond) -> Iterator[str]:
-    """Serve on a socket: `respond` gets the request line; None closes the connection, b"" says nothing for ever."""
+def serving(path: Path, respond: Respond, links: list[socket.socket] | None = None) -> Iterator[str]:
+    """Serve on a socket: `respond` gets the request line; None closes the connection, b"" says nothing for ever.
+
+    After an answer in parts it is closed, too. All connections are put into `links`.
+    """
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     server.bind(str(path))
     server.listen()
     done = threading.Event()
-
-    def handle(link: socket.socket) -> None:
-        with link, contextlib.suppress(OSError):
-            while request := link.recv(65536):
-                said = respond(request.split(b"\r\n", 1)[0].decode())
-                if said is None:
-                    return
-                if not said:
-                    done.wait()
-                    return
-                link.sendall(said)
 
     def accept() -> None:
         with contextlib.suppress(OSError):
             while not done.is_set():
                 link, _ = server.accept()
                 links.append(link)
-                thread = threading.Thread(target=handle, args=(link,))
+                thread = threading.Thread(target=_handle, args=(link, respond, done))
                 thread.start()
                 threads.append(thread)
 
-    links: list[socket.socket] = []
+    links = [] if links is None else links
     threads = [threading.Thread(target=accept)]
     threads[0].start()
     try:
@@ -72,6 +92,19 @@ def serving(path: Path, respond: Respond) -> Iterator[str]:
                 link.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join(5)
+
+
+@contextlib.contextmanager
+def unprivileged() -> Iterator[None]:
+    """Be nobody for a while, who is root otherwise: root may use any socket."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +224,14 @@ class TestNobody:
             raise inner
         assert "group" in caught.value.fix
 
+    def test_a_socket_of_somebody_else(self, tmp_path):
+        """Nothing is tried to get around what the socket's mode says."""
+        with serving(tmp_path / "s", lambda _: answer(VERSION)) as address:
+            (tmp_path / "s").chmod(0)
+            with unprivileged(), pytest.raises(EngineUnreachable, match="may not use the Docker socket") as caught:
+                connect(address)
+        assert "group" in caught.value.fix
+
 
 class TestStrangers:
     @pytest.mark.parametrize(
@@ -289,7 +330,7 @@ class TestEngines:
         with serving(tmp_path / "s", lambda line: answer(VERSION) if "version" in line else half) as address:
             found = transport.negotiate(places.find(address))
             with pytest.raises(EngineTimeout):
-                found.ask(call)
+                found.ask(call, list)
             with pytest.raises(EngineTimeout), found.open(call) as opened:
                 list(opened.parts(0.2))
             found.close()

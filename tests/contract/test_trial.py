@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, NetworkSpec
 from sindplan.errors import Conflict, NodeFailed
-from sindplan.slurm.trial import LABEL, SECONDS, Trial, run_trial, sweep_trial
+from sindplan.slurm.trial import LABEL, SECONDS, Trial, _refusal, run_trial, sweep_trial
 from tests.contract.stage import IMAGE
 from tests.real import OLD_IMAGE
 from tests.world import new_world
@@ -155,6 +155,17 @@ def test_what_slurmctld_does_not_start_with_is_refused_in_its_own_words(court: C
     assert refused.value.summary.startswith("slurmctld refuses the new configuration of sind/dev: ")
     assert refused.value.diagnostics
     assert court.left() == []
+
+
+def test_that_the_machine_is_busy_is_not_why() -> None:
+    trial = Court(new_world(seed=1).engine, IMAGE).trial()
+    said = (
+        "slurmctld: error: High latency for 1000 calls to gettimeofday(): 2326 microseconds",
+        "slurmctld: error: cannot find auth plugin for auth/nope",
+        "slurmctld: fatal: cannot create auth context",
+    )
+
+    assert "dev: cannot find auth plugin for auth/nope." in _refusal(trial, said).summary
 
 
 def test_what_an_earlier_trial_left_is_removed_and_what_is_somebody_elses_is_not(court: Court) -> None:

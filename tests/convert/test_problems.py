@@ -178,7 +178,7 @@ nodes:
         ),
         (b'kind: "\\UFFFFFFFF"', ":1: Not YAML: an escape or a number that means nothing."),
         (b"a:\n  " + b"[" * 100_000, ":2: Not YAML: something is nested more than 32 deep."),
-        (b"x" * (1024**2 + 1), ": It is larger than 1024 KiB.\n    A cluster of sind's is much less."),
+        (b"x" * (1024**2 + 1), ": It is larger than 256 KiB.\n    A cluster of sind's is much less."),
         (b"kind: !!binary aGk=", ':1: kind: The tag "binary" means nothing here.\n    Remove it.'),
         (b"!!python/object/apply:os.system {}", ': The tag "python/object/apply:os.system" means nothing here.\n    Remove it.'),
         (b"kind: Cluster\n? [a]\n: b", ':2: "?": A key must be text, not a list.'),

@@ -73,6 +73,7 @@ def test_nobody_else_gets_a_lock_that_is_held() -> None:
         {"pid_ns": "pid:[1]"},
         {"pid": str(os.getpid())},
         {"pid": "x"},
+        {"pid": "9" * 5000},
     ],
 )
 def test_a_lock_whose_holder_may_live_is_not_taken_over(changed: dict[str, str], state: Path) -> None:

@@ -306,6 +306,20 @@ def test_of_a_cluster_of_ours_the_record_says_what_shall_run_and_the_file_what_d
     ]
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "٣", "x"])
+def test_numbers_in_a_workers_line_that_are_none_are_left_out(tmp_path, number):
+    world = sind_world(seed=1, info=NO_LIMITS)
+    sinds(world, tmp_path)
+    path = "/etc/slurm/sind-nodes.conf"
+    line = f"NodeName=worker-0 CPUs={number} RealMemory={number} Weight={number} Features=a\n"
+    world.engine.write("sind-dev-controller", path, line.encode())
+
+    declaration, _ = taken(world, tmp_path)
+
+    (group,) = (one for one in declaration.realms["sind"].clusters["dev"].workers.values() if one.features)
+    assert (group.cpus, group.memory, group.weight) == (None, None, None)
+
+
 def test_a_node_that_is_off_keeps_its_line(tmp_path):
     world = sind_world(seed=1)
     sinds(world, tmp_path)

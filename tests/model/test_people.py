@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sindplan.model.declaration import Group, User
-from sindplan.model.people import FIRST_ID, NEVER_ASSIGNED, Ids, People, Person, Team, ids_of, people
+from sindplan.model.people import FIRST_ID, NEVER_ASSIGNED, Ids, People, Person, Team, ids_of, people, people_of
 from tests.strategies import SETTINGS
 
 # user-10 comes after user-9: natural order is not the order of letters.
@@ -160,6 +160,11 @@ def test_labels_that_make_no_sense_say_nothing(users: str, groups: str) -> None:
 def test_an_entry_without_a_number_is_left_out(entry: str) -> None:
     assert ids_of(f"{entry} bob:1001:1001", f"{entry} lab:1002:bob").users == {"bob": 1001}
     assert ids_of(f"{entry} bob:1001:1001", f"{entry} lab:1002:bob").groups == {"lab": 1002}
+
+
+@pytest.mark.parametrize("gid", ["9" * 5000, "٣", "x", "-1"])
+def test_a_user_whose_primary_group_is_no_number_is_left_out(gid: str) -> None:
+    assert [user.name for user in people_of(f"alice:1000:{gid} bob:1001:1001 carol:1002", "").users] == ["bob", "carol"]
 
 
 def test_labels_are_sinds() -> None:

@@ -96,6 +96,7 @@ def test_what_an_engine_says_of_itself(info: dict[str, Any], finding: tuple[str,
         ("dev", False),
         ("", False),
         ("v28", False),
+        (f"{'9' * 5000}.0", False),
     ],
 )
 def test_versions(version: str, blocks: bool) -> None:

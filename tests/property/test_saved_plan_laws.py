@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sindplan.execute.apply import Settings
 from sindplan.render.document import ACTIONS
 from sindplan.render.document_schema import plan_schema
-from sindplan.saved import Options, Reviewed, check_savable, describe, digest_of, read_plan
+from sindplan.reviewed import Reviewed
+from sindplan.saved import Options, check_savable, describe, digest_of, read_plan
 from sindplan.statefile.secrets import plain_secrets
 from tests.edits import edited
 from tests.strategies import SETTINGS, declarations

@@ -216,7 +216,7 @@ def test_resources_are_read(text: str | None, expected: list[Gres]) -> None:
 
 
 def test_a_suffix_is_a_power_of_1024() -> None:
-    assert [Gres("x", "", count).number for count in ("3", "2k", "1G", "odd")] == [3, 2048, 2**30, 0]
+    assert [Gres("x", "", count).number for count in ("3", "2k", "1G", "odd", "9" * 5000)] == [3, 2048, 2**30, 0, 0]
 
 
 @given(st.text("gpu:,2Kx ", max_size=12))

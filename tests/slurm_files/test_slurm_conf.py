@@ -96,7 +96,7 @@ def test_everything() -> None:
     assert slurmdbd_conf(found) == DATABASE
 
 
-@pytest.mark.parametrize("version", ["24.11.5", "25.11.7", "", "unknown", "26"])
+@pytest.mark.parametrize("version", ["24.11.5", "25.11.7", "", "unknown", "26", f"{'9' * 5000}.05"])
 def test_a_slurm_that_does_not_know_ids_in_tokens_is_not_told_of_them(version: str) -> None:
     found = laid_out(cluster(**ALL), slurm_version=version, nss_slurm=True)
 

@@ -113,7 +113,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:
     (file,) = write(tmp_path, state=b"#" * (LARGEST_FILE + 1))
-    assert [problem.what for problem in problems(file)] == ["It is larger than 8 MiB."]
+    assert [problem.what for problem in problems(file)] == ["It is larger than 1 MiB."]
 
 
 def test_no_paths() -> None:
@@ -128,6 +128,21 @@ def test_a_folder_stands_for_its_toml_files(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     write(tmp_path / "below", c="=")
     assert list(read([tmp_path]).realms["a"].clusters) == ["a", "b"]
+
+
+def test_a_link_in_a_folder_leads_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "secret.toml").write_text("=")
+    folder = tmp_path / "states"
+    (folder / "below").mkdir(parents=True)
+    write(folder / "below", a=GOOD)
+    (folder / "a.toml").symlink_to("below/a.toml")
+    assert list(read([folder]).realms["a"].clusters) == ["b"]
+
+    (folder / "s.toml").symlink_to(tmp_path / "secret.toml")
+    (problem,) = problems(folder)
+    assert "'s.toml' in it leads out of it" in problem.what
+    # Who names it means it.
+    assert problems(folder / "s.toml")[0].what.startswith("Not TOML")
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sindplan.errors import DeclarationInvalid
 from sindplan.statefile import read
+from sindplan.statefile.read import read_tables
 from sindplan.statefile.seccomp import LARGEST_PROFILE
 from tests.statefile.reading import CLUSTER, HEAD, problems, write
 
@@ -78,6 +80,33 @@ def test_what_is_no_profile(tmp_path: Path, content: bytes | None, what: str, fi
     (problem,) = problems(state(tmp_path, "seccomp=p.json"))
     assert (problem.line, problem.key) == (7, f"{CLUSTER}.workers.a.security_opt[1]")
     assert (problem.what.replace(str(tmp_path), "FOLDER"), problem.fix) == (what, fix)
+
+
+@pytest.mark.parametrize("setting", ["../key.json", "FOLDER/../key.json", "link.json", "a/up/key.json", "../none.json"])
+def test_what_lies_elsewhere_is_not_read(tmp_path: Path, setting: str) -> None:
+    (tmp_path / "key.json").write_text('{"auth": "secret"}')
+    folder = tmp_path / "repository"
+    (folder / "a").mkdir(parents=True)
+    (folder / "link.json").symlink_to("../key.json")
+    (folder / "a/up").symlink_to("../..")
+    (problem,) = problems(state(folder, "seccomp=" + setting.replace("FOLDER", str(folder))))
+    assert problem.what.endswith("leads out of the state file's folder; it was not read.")
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(COMPACT)
+    (tmp_path / "link.json").symlink_to("p.json")
+    group = read([state(tmp_path, "seccomp=link.json")]).realms["sind"].clusters["dev"].workers["a"]
+    assert group.security_opt == ("label=disable", f"seccomp={COMPACT}")
+
+
+def test_tables_read_no_file(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text("{}")
+    tables = {"controller": {"security_opt": ["seccomp=p.json"]}, "image": "x"}
+    content = {"version": 1, "name": "lab", "realms": {"sind": {"clusters": {"dev": tables}}}}
+    with pytest.raises(DeclarationInvalid) as caught:
+        read_tables(content, tmp_path / "plan")
+    assert "is the path of a profile" in caught.value.problems[0].what
 
 
 def test_a_folder_is_no_profile(tmp_path: Path) -> None:
