@@ -37,6 +37,8 @@ def read_snapshot(path: Path, data: bytes) -> Snapshot:
         path: Where they are from, for errors.
     """
     try:
+        # JSON may be in UTF-16, too; a snapshot is not.
+        data.decode()
         content = json_of(data, table=_table, constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise SnapshotInvalid((Problem(path, *_place(error)),), _ANEW) from None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sindplan
 from sindplan.cli import options, output
-from sindplan.cli.progress import Progress
+from sindplan.cli.progress import Progress, tell_slowest
 from sindplan.engine.records import NetworkSpec
 from sindplan.errors import DeclarationInvalid, EngineRefused, NodeFailed, Problem, SindplanError
 from sindplan.importing.toml import state_file
@@ -79,9 +79,13 @@ FUNCTIONS: dict[str, Prints] = {
     "finished": lambda text, _: Progress().finished(_action(text), 1),
     "failed": lambda text, _: Progress().failed(_action(text), SindplanError(text)),
     "noted": lambda text, _: Progress().noted(text),
+    "line": lambda text, _: [Progress().line(text, colour) for colour in ("", "red")],
+    "started": lambda text, _: Progress(verbose=True).started(_action(text)),
+    "slowest": lambda text, _: tell_slowest([text]),
     "taking_back": lambda _, __: Progress().taking_back(Plan(changes=(), actions=())),
 }
 # What is a document of ours already: see test_a_state_file_that_is_written_is_tame, and convert's below.
+SILENT = {"use_colour", "stream", "styled"}
 DOCUMENTS = {"document"}
 
 
@@ -89,7 +93,7 @@ def test_every_function_is_tried() -> None:
     own = {name for name, one in vars(output).items() if inspect.isfunction(one) and one.__module__ == output.__name__}
     methods = {name for name, one in vars(Progress).items() if inspect.isfunction(one)}
 
-    assert {name for name in own | methods if not name.startswith("_")} - DOCUMENTS - {"use_colour"} == FUNCTIONS.keys()
+    assert {name for name in own | methods if not name.startswith("_")} - DOCUMENTS - SILENT == FUNCTIONS.keys()
 
 
 HOSTILE = st.one_of(st.text(max_size=20), st.sampled_from((EVIL, "\x9b2J", "\x7f", "a\rb", "\x85\u2028", "\x1b[31m")))
