@@ -118,7 +118,8 @@ class SlurmMachine:
     def processes(self, container: Container) -> Sequence[str]:
         """Return systemd and the daemons of active units."""
         node = self._nodes.get(container.id)
-        return [*(PROGRAMS[unit] for unit in (node.units if node else ())), "systemd"]
+        # Labels and snapshots may name units that nobody knows.
+        return [*(PROGRAMS[unit] for unit in (node.units if node else ()) if unit in PROGRAMS), "systemd"]
 
     def output(self, container: Container) -> Sequence[str]:
         """Return the boot script's line, or what slurmctld says in a trial."""
