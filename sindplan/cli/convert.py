@@ -11,6 +11,7 @@ import click
 from sindplan.cli import output
 from sindplan.cli.init import DEFAULT_IMAGE
 from sindplan.cli.new_file import OWNER_ONLY, write_new
+from sindplan.cli.whole_files import why
 from sindplan.errors import SindplanError
 
 _STDIN = "-"
@@ -56,8 +57,4 @@ def _from_file(file: Path) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             return stream.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise SindplanError(f"{file} cannot be read: {_reason(error)}.") from None
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SindplanError(f"{file} cannot be read: {why(error)}.") from None

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from sindplan.cli.whole_files import why
 from sindplan.errors import SindplanError
 
 OWNER_ONLY = 0o600
@@ -33,5 +34,4 @@ def write_new(path: Path, text: str, mode: int, option: str) -> None:
     except FileExistsError:
         raise SindplanError(f"{path} exists; it was left as it is.", f"Name another with {option}.") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SindplanError(f"{path} cannot be written: {reason}.") from None
+        raise SindplanError(f"{path} cannot be written: {why(error)}.") from None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sindplan.cli.whole_files import write_whole
+from sindplan.cli.whole_files import read_bounded, write_whole
 from sindplan.errors import SindplanError
 
 if TYPE_CHECKING:
@@ -36,23 +36,11 @@ def read_plan_file(path: Path) -> "SavedPlan":
     """Return the plan in a file. Raises SindplanError."""
     from sindplan.saved import read_plan
 
-    return read_plan(path, _read(path))
+    return read_plan(path, read_bounded(path, LARGEST_PLAN))
 
 
 def read_plan_document(path: Path) -> dict[str, Any]:
     """Return the document in a file, to be shown. Raises SindplanError."""
     from sindplan.render.reading import read_document
 
-    return read_document(path, _read(path))
-
-
-def _read(path: Path) -> bytes:
-    from sindplan.statefile.files import read_at_most, reason
-
-    try:
-        data = read_at_most(path, LARGEST_PLAN)
-    except (OSError, ValueError) as error:
-        raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
-    if data is None:
-        raise SindplanError(f"{path} is larger than {LARGEST_PLAN // 1024**2} MiB.")
-    return data
+    return read_document(path, read_bounded(path, LARGEST_PLAN))

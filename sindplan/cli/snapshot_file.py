@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sindplan.errors import SindplanError
+from sindplan.cli.whole_files import read_bounded
 
 if TYPE_CHECKING:
     from sindplan.snapshots.snapshot import Snapshot
@@ -19,12 +19,5 @@ def read_snapshot_file(path: Path) -> "Snapshot":
 def snapshot_bytes(path: Path) -> bytes:
     """Return what is in a file that may be a snapshot. Raises SindplanError."""
     from sindplan.snapshots.reading import LARGEST_SNAPSHOT
-    from sindplan.statefile.files import read_at_most, reason
 
-    try:
-        data = read_at_most(path, LARGEST_SNAPSHOT)
-    except (OSError, ValueError) as error:
-        raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
-    if data is None:
-        raise SindplanError(f"{path} is larger than {LARGEST_SNAPSHOT // 1024**2} MiB.")
-    return data
+    return read_bounded(path, LARGEST_SNAPSHOT)

@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and never over anything that is not such a file already."""
+"""Files that commands read and write: bounded; whole or not at all, and never over anything that is not such a file already."""
 
 import os
 import secrets
@@ -7,6 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sindplan.errors import SindplanError
+
+
+def read_bounded(path: Path, largest: int) -> bytes:
+    """Return what is in a file, of at most `largest` bytes. Raises SindplanError."""
+    from sindplan.statefile.files import read_at_most, reason
+
+    try:
+        data = read_at_most(path, largest)
+    except (OSError, ValueError) as error:
+        raise SindplanError(f"{path} cannot be read: {reason(error)}.") from None
+    if data is None:
+        raise SindplanError(f"{path} is larger than {largest // 1024**2} MiB.")
+    return data
 
 
 def write_whole(path: Path, data: bytes, mode: int) -> None:
@@ -29,7 +42,7 @@ def write_whole(path: Path, data: bytes, mode: int) -> None:
             beside.unlink(missing_ok=True)
             raise
     except (OSError, ValueError) as error:
-        raise SindplanError(f"{path} cannot be written: {_why(error)}.") from None
+        raise SindplanError(f"{path} cannot be written: {why(error)}.") from None
 
 
 def check_replaceable(path: Path, noun: str, is_one: Callable[[bytes], bool], longest: int) -> None:
@@ -45,7 +58,7 @@ def check_replaceable(path: Path, noun: str, is_one: Callable[[bytes], bool], lo
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        raise SindplanError(f"{path} cannot be looked at: {_why(error)}.") from None
+        raise SindplanError(f"{path} cannot be looked at: {why(error)}.") from None
     if not fits:
         raise SindplanError(f"{path} exists and is not {noun}; it was left as it is.", "Name another with --out.")
 
@@ -55,5 +68,6 @@ def _beginning(path: Path, longest: int) -> bytes:
         return file.read(longest)
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """Return why a file cannot be written, as the system says it."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
