@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sindplan.cli.formats import FORMATS
 from sindplan.kinds.key import FILES
 from tests.arguments import sampled_arguments
 
@@ -45,7 +46,7 @@ def test_the_kitchen_sink_and_its_secrets(lab):
     """They are in the files that are for them, and in no output, plan, label, log or list of processes."""
     declare(lab, WITH_SECRETS)
     password = secrets.token_hex(12)
-    saved, imported = lab.folder / "saved.plan", lab.folder / "imported.toml"
+    saved, imported, there = (lab.folder / name for name in ("saved.plan", "imported.toml", "there.json"))
     (realm,) = lab.realms
 
     # Only an apply looks for secrets.
@@ -56,6 +57,12 @@ def test_the_kitchen_sink_and_its_secrets(lab):
     lab.settled()
     outputs += [lab.sindplan("plan", "-f", str(lab.file), "--format", "json"), lab.sindplan("drift", "--realm", realm)]
     outputs.append(lab.sindplan("import", realm, "--output", str(imported)))
+    outputs.append(lab.sindplan("snapshot", "--out", str(there)))
+    outputs += [lab.sindplan("show", str(saved), "--format", form) for form in FORMATS]
+    outputs += [
+        lab.sindplan("plan", "-f", str(lab.file), "--against", str(there), "--format", form) for form in FORMATS
+    ]
+    outputs.append(lab.sindplan("drift", "--against", str(there), "--realm", realm, "--format", "json"))
 
     hidden = [form for secret in (password.encode(), *keys(lab, realm)) for form in forms(secret)]
     shown = {f"output {number}": (ran.out + ran.err).encode() for number, ran in enumerate(outputs)}
@@ -63,7 +70,7 @@ def test_the_kitchen_sink_and_its_secrets(lab):
     shown |= {"arguments": b"\n".join(arguments), "objects": described(lab), **logs(lab)}
     # Docker says each command that it runs in a container.
     shown["commands"] = "\n".join(event["Action"] for event in lab.events(since, lab.now())).encode()
-    assert {saved, imported} <= {path for path in lab.folder.rglob("*") if path.is_file()}
+    assert {saved, imported, there} <= {path for path in lab.folder.rglob("*") if path.is_file()}
     assert [(where, form) for where, text in shown.items() for form in hidden if form in text] == []
     # What is looked through is what it is taken for: the nodes' processes, and what is written about them.
     assert b"slurmdbd" in shown["arguments"]
