@@ -52,6 +52,11 @@ class Ran:
     seconds: float = 0.0
 
     @property
+    def progress(self) -> str:
+        """What was said on stderr until the summary, which tells the slowest actions once more."""
+        return self.err.partition("\nSlowest:\n")[0]
+
+    @property
     def counts(self) -> tuple[int, int, int]:
         """How many resources the plan shown would add, change and destroy."""
         found = _COUNTS.search(self.out)

@@ -85,7 +85,7 @@ def test_a_parameter_that_is_read_again_is_reconfigured_and_no_more(lab, job):
     assert "+SchedulerParameters=bf_continue" in plan
     assert plan.count("scontrol reconfigure") == 1
     assert "restart" not in plan
-    assert ran.err.count("reconfiguring took") == 1
+    assert ran.progress.count("reconfiguring took") == 1
     assert "restarting" not in ran.err
     assert "bf_continue" in on(lab, "controller", "scontrol", "show", "config")
     assert starts(lab) == before
@@ -103,7 +103,7 @@ def test_a_port_restarts_what_listens_and_what_talks_in_order(lab, job):
 
     assert '~ SlurmctldPort = null -> "7000": restart' in plan
     assert "reconfigure" not in plan + ran.err
-    order = re.findall(r"service/([^ ]+): restarting took", ran.err)
+    order = re.findall(r"service/([^ ]+): restarting took", ran.progress)
     assert order[0] == "controller/slurmctld"
     assert sorted(order[1:]) == ["worker-0/slurmd", "worker-1/slurmd"]
     after = starts(lab)
@@ -264,7 +264,7 @@ def test_ports_of_a_cluster_with_everything(tmp_path):
 
         ran = lab.apply()
 
-        order = re.findall(r"service/([^ ]+): (?:restarting|reconfiguring) took", ran.err)
+        order = re.findall(r"service/([^ ]+): (?:restarting|reconfiguring) took", ran.progress)
         assert order[:2] == ["db/slurmdbd", "controller/slurmctld"]
         assert sorted(order[2:]) == ["api/slurmrestd", "submitter/sackd", "worker-0/slurmd", "worker-1/slurmd"]
         assert lab.job(realm, job) == "RUNNING"

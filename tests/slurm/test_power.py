@@ -45,7 +45,9 @@ def test_a_cluster_off_and_on_again(lab):
     ran = lab.apply()
 
     assert running(lab, realm) == set()
-    order = [line.split(": ")[0].rpartition("/")[2] for line in ran.err.splitlines() if ": powering off took" in line]
+    order = [
+        line.split(": ")[0].rpartition("/")[2] for line in ran.progress.splitlines() if ": powering off took" in line
+    ]
     assert set(order[:3]) == {"worker-0", "worker-1", "submitter"}
     assert order[3:] == ["controller", "db"]
     quiet(lab)
@@ -62,7 +64,7 @@ def test_a_cluster_off_and_on_again(lab):
 
     order = [
         line.split(": ")[0]
-        for line in ran.err.splitlines()
+        for line in ran.progress.splitlines()
         if ": starting took" in line or ": powering on took" in line
     ]
     assert [name.rpartition("/")[2] for name in order[:2]] == ["db", "controller"]
