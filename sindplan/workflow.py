@@ -7,6 +7,7 @@ from attrs import evolve, field, frozen
 from sindplan.engine.port import Engine
 from sindplan.engine.records import EngineInfo
 from sindplan.errors import SindplanError
+from sindplan.execute.lock import TOKEN, who
 from sindplan.kinds import labels
 from sindplan.kinds.cluster_record import ClusterRecord
 from sindplan.kinds.config import File
@@ -221,10 +222,16 @@ def prepare_drift(
         realms: Realms to look at; all unless some are named.
 
     Raises:
-        SindplanError: A record makes no sense.
+        SindplanError: A record makes no sense, or a realm that was named is not there.
     """
     texts: dict[str, dict[Address, str]] = {}
-    for address, found in take_inventory(engine).clusters().items():
+    clusters = take_inventory(engine).clusters()
+    there = sorted({address.realm for address in clusters})
+    if missing := sorted(set(realms) - set(there)):
+        raise SindplanError(
+            f"There is no realm {', '.join(missing)}.", f"Realms on this engine: {', '.join(there) or 'none'}."
+        )
+    for address, found in clusters.items():
         if found.records and (not realms or address.realm in realms):
             newest = found.records[0].labels
             texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
@@ -232,6 +239,20 @@ def prepare_drift(
         prepare(engine, slurm, recorded_declaration(owner, found), surroundings=surroundings)
         for owner, found in sorted(texts.items())
     )
+
+
+def at_work(engine: Engine) -> Mapping[str, Finding]:
+    """Return a finding for every realm whose lock somebody holds: what differs there may be half done. Only reads."""
+    return {
+        network.labels.get(labels.REALM, ""): warning(
+            "lock",
+            f"{who(network)} is at work on the realm {network.labels.get(labels.REALM, '')!r}: what it has not done yet looks "
+            "like drift.",
+            "Look again when it is done.",
+        )
+        for network in engine.networks()
+        if TOKEN in network.labels
+    }
 
 
 def without_records(engine: Engine, realms: Collection[str] = ()) -> Mapping[Address, Finding]:

@@ -15,13 +15,13 @@ _BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}\n"
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    r"""Print what makes a shell complete commands, options, addresses, realms, clusters and nodes.
+    """Print what makes a shell complete commands, options, addresses, realms, clusters and nodes.
 
     \b
     bash: eval "$(sindplan completion bash)"      in ~/.bashrc
     zsh:  eval "$(sindplan completion zsh)"       in ~/.zshrc, after compinit
     fish: sindplan completion fish | source       in ~/.config/fish/config.fish
-    """
+    """  # noqa: D301 - \b is click's own mark: these lines stay as they are
     from click.shell_completion import get_completion_class
 
     from sindplan.cli.main import cli

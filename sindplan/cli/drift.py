@@ -52,15 +52,19 @@ def command(realms: tuple[str, ...], form: str, out: Path | None) -> int:
     from sindplan.preflight.finding import Severity, warning
     from sindplan.render.drift import Drifted, Report, Told, drift_plan
     from sindplan.saved import image_ids
-    from sindplan.workflow import prepare_drift, without_records
+    from sindplan.workflow import at_work, prepare_drift, without_records
 
     if out is not None:
         check_replaceable(out, "a report of drift", _is_report, _LONGEST)
     engine, slurm = options.connected()
     try:
         moment = options.surroundings().now()
+        # Asked twice: who is at work at either end may have been seen half way.
+        before = at_work(engine)
         found = prepare_drift(engine, slurm, realms, surroundings=options.surroundings())
         forgotten = without_records(engine, realms)
+        touched = {change.address.realm for one in found for change in one.plan.changes}
+        busy = {**before, **at_work(engine)} if touched else {}
     finally:
         engine.close()
     blocks = {one.owner: [each for each in one.findings if each.severity is Severity.BLOCKS] for one in found}
@@ -80,6 +84,7 @@ def command(realms: tuple[str, ...], form: str, out: Path | None) -> int:
         ),
         forgotten={address: Told(each.what, each.fix) for address, each in forgotten.items()},
     )
+    output.findings(finding for realm, finding in busy.items() if realm in touched)
     if out is not None:
         write_whole(out, _FORMATS[form](report).encode(), _READABLE if form == "prometheus" else _CLOSED)
     elif form != "text":

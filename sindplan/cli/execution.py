@@ -21,11 +21,11 @@ from sindplan.execute.executor import Outcome
 from sindplan.execute.lock import Waiting, locked, sweep
 from sindplan.model.address import Address
 from sindplan.model.hidden import Hidden
-from sindplan.model.kind import Operation
 from sindplan.model.units import parse_duration
 from sindplan.observe.observation import Observation
 from sindplan.plan.plan import Plan
 from sindplan.preflight.finding import Finding
+from sindplan.render.events import counted
 from sindplan.render.text import NO_CHANGES, render_text
 from sindplan.slurm.port import Slurm
 from sindplan.workflow import Prepared, sweep_trials
@@ -175,10 +175,13 @@ def execute_prepared(
 
 def _offer(prepared: Prepared, consent: Consent, words: Words, told: tuple[Finding, ...] = ()) -> int | None:
     """Show a plan and ask; return an exit status when it is not to be executed."""
+    reviewed = consent.reviewed
+    # One that has moved is refused before its successor is announced; a digest's successor is shown, to be approved.
+    done = reviewed.check(prepared) if reviewed is not None and reviewed.saved is not None else ""
     show(prepared, words.nothing, told)
     if (stream := events.current()) is not None:
         stream.offered(prepared)
-    if consent.reviewed is not None and (done := consent.reviewed.check(prepared)):
+    if reviewed is not None and (done := done or reviewed.check(prepared)):
         output.say(done)
     if not prepared.blocked and prepared.plan.empty:
         return 0
@@ -271,10 +274,10 @@ def _interruptible() -> Iterator[threading.Event]:
 def _tell(plan: Plan, applied: Applied, words: Words, seconds: float) -> int:
     outcome = applied.outcome
     if outcome.complete:
-        counts = plan.counts
+        counts = counted(plan.counts)
         output.data(
-            f"{words.done} Resources: {counts[Operation.CREATE]} added, {counts[Operation.UPDATE]} changed, "
-            f"{counts[Operation.DELETE]} destroyed. ({seconds:.1f}s)"
+            f"{words.done} Resources: {counts['add']} added, {counts['change']} changed, "
+            f"{counts['remove']} destroyed. ({seconds:.1f}s)"
         )
         return 0
     output.failures(outcome.failed)

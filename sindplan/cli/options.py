@@ -90,6 +90,12 @@ def made_with(
         raise click.UsageError(
             "--destroy destroys everything that is declared: leave --replace, --prune and --allow-data-loss out."
         )
+    if destroy and (
+        within := [text for text in (*targets, *excluded) if len(addresses([text])[0].parts) > _CLUSTER_PARTS]
+    ):
+        raise click.UsageError(
+            f"--destroy takes whole clusters: name REALM/CLUSTER, not {', '.join(within)}, whose end would be its cluster's."
+        )
     part_ = Part(targets=addresses(targets), excluded=addresses(excluded))
     return Options(replace=addresses(replace), part=part_, destroy=destroy, allowed=allowed)
 

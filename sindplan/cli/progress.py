@@ -83,7 +83,8 @@ class Progress(Reporter):
     def taking_back(self, plan: Plan) -> None:
         """Say that the rollback begins."""
         self.planned(plan)
-        self.line(f"Taking back what was done ({len(plan.changes)} resources) ...")
+        count = len(plan.changes)
+        self.line(f"Taking back what was done ({count} resource{'s' if count != 1 else ''}) ...")
 
     @property
     def seconds(self) -> float:

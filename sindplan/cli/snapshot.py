@@ -22,7 +22,8 @@ _LONGEST = 4096
 )
 @options.engine
 @click.option("--no-probe", is_flag=True, help="Run no command in nodes: daemons and Slurm are left out.")
-def command(out: Path, no_probe: bool) -> int:
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what goes wrong: for cron.")
+def command(out: Path, no_probe: bool, quiet: bool) -> int:
     """Write down what plans read of the engine, to plan where it cannot be reached. Holds no secret, changes nothing."""
     from sindplan.cli.whole_files import check_replaceable, write_whole
     from sindplan.snapshots.reading import is_snapshot, write_snapshot
@@ -34,7 +35,9 @@ def command(out: Path, no_probe: bool) -> int:
         snapshot = take(engine, slurm, probe=not no_probe, surroundings=options.surroundings())
     finally:
         engine.close()
-    output.engine(snapshot.engine)
     write_whole(out, write_snapshot(snapshot), _MODE)
+    if quiet:
+        return 0
+    output.engine(snapshot.engine)
     output.say(escaped(f"Wrote {out}. To plan against it: sindplan plan --against {out}"))
     return 0

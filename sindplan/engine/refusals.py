@@ -12,6 +12,8 @@ _CLASS_BY_TEXT: tuple[tuple[str, type[EngineRefused]], ...] = (
     ("address already in use", Conflict),
     ("is already attached to network", Conflict),
     ("is not paused", Conflict),
+    # Of files in a container that is being removed.
+    ("is unexpectedly nil", NotFound),
     # Of a pull, once its answer has begun, which says 200 then.
     ("pull access denied", NotFound),
     ("manifest unknown", NotFound),

@@ -47,17 +47,17 @@ def planned(plan: Plan, digest: str) -> Event:
     """Return how much a plan does, and its digest."""
     counts = plan.counts
     says = " ".join(summary(counts, plan.left_out)) if plan.changes else "Nothing is to be done."
-    return _event("change_summary", says, changes={**_counted(counts), "operation": "plan", "digest": digest})
+    return _event("change_summary", says, changes={**counted(counts), "operation": "plan", "digest": digest})
 
 
 def done(plan: Plan, operation: str) -> Event:
     """Return how much was done; `operation` is `apply` or `destroy`."""
-    counts = _counted(plan.counts)
+    counts = counted(plan.counts)
     says = f"{counts['add']} added, {counts['change']} changed, {counts['remove']} destroyed."
     return _event("change_summary", says, changes={**counts, "operation": operation})
 
 
-def _counted(counts: Mapping[Operation, int]) -> dict[str, int]:
+def counted(counts: Mapping[Operation, int]) -> dict[str, int]:
     """Count as terraform does: what is replaced is added and removed."""
     replaced = counts[Operation.REPLACE]
     return {

@@ -106,6 +106,15 @@ def test_apply_does_what_it_showed(world: World, state: Path, call: Call) -> Non
     assert world.plan(read([state])).changes == ()
 
 
+def test_what_is_replaced_counts_as_added_and_destroyed(world: World, state: Path, call: Call) -> None:
+    call("apply", "--auto-approve")
+
+    said = call("apply", "--auto-approve", "--replace", "sind/dev/node/worker-0")
+
+    assert "Plan: 1 to add, 0 to change, 1 to destroy.\n" in said.out
+    assert "\nApply complete! Resources: 1 added, 0 changed, 1 destroyed. (" in said.out
+
+
 def test_apply_has_nothing_to_do_the_second_time(world: World, state: Path, call: Call) -> None:
     call("apply", "--auto-approve")
     before = world.snapshot()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from sindplan.engine.records import NetworkSpec
+from sindplan.kinds import labels
 from sindplan.statefile import read
 from tests.cli.conftest import Call
 from tests.world import World
@@ -37,8 +39,23 @@ def test_drift_is_reported_with_2(world: World, state: Path, call: Call) -> None
     assert said.out.startswith("Clusters of 'lab' drifted; an apply would do this:\n")
     assert "  # sind/dev/node/worker-0 will be updated in-place\n  # (changed outside sindplan)\n" in said.out
     assert said.out.endswith("\nPlan: 0 to add, 1 to change, 0 to destroy.\n")
-    assert call("drift", "--realm", "other").status == 0
+    missing = call("drift", "--realm", "other")
+    assert (missing.status, missing.out) == (1, "")
+    assert missing.err == "Error: There is no realm other.\n  Realms on this engine: sind.\n"
     assert call("drift", "--realm", "sind").status == 2
+
+
+def test_who_is_at_work_is_told_with_what_may_be_its_work(world: World, state: Path, call: Call) -> None:
+    world.apply(read([state]))
+    marks = {labels.REALM: "sind", "sind.lock.token": "t", "sind.lock.command": "sindplan apply", "sind.lock.pid": "7"}
+    world.engine.create_network(NetworkSpec(name="sind-lock", labels=marks, config_only=True))
+    assert call("drift").err == ""
+    world.engine.stop("sind-dev-worker-0")
+
+    said = call("drift")
+
+    assert said.status == 2
+    assert "Warning: 'sindplan apply' (pid 7 on ?) is at work on the realm 'sind': what it has not done yet" in said.err
 
 
 def test_a_cluster_without_a_record_is_not_called_clean(world: World, state: Path, call: Call) -> None:
@@ -49,7 +66,6 @@ def test_a_cluster_without_a_record_is_not_called_clean(world: World, state: Pat
 
     assert said.status == 2
     assert "Warning: Nothing says what was applied last to sind/dev" in said.err
-    assert call("drift", "--realm", "other").status == 0
 
 
 def test_a_volume_that_a_hand_made_anew_is_told_with_its_remedy(world: World, state: Path, call: Call) -> None:

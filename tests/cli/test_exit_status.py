@@ -137,6 +137,8 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "plan --target a//b": {"drifted": 64},
         "plan --destroy --detailed-exitcode": {"nothing runs": 0, "as declared": 2, "another's": 1},
         "plan --destroy --replace sind/dev": {"as declared": 64},
+        "plan --destroy --target sind/dev/node/worker-0": {"as declared": 64},
+        "plan --destroy --target sind/dev": {"as declared": 0},
         "plan --out p": {"nothing runs": 0, "another's": 1},
         "plan --out a/b/p": {"nothing runs": 1},
         "plan --against there.json": {"nothing runs": 1},
@@ -212,7 +214,7 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
     "drift": {
         "drift": {"nothing runs": 0, "as declared": 0, "drifted": 2, "edited": 0, "no file": 0},
         "drift --realm sind": {"as declared": 0, "drifted": 2},
-        "drift --realm other": {"drifted": 0},
+        "drift --realm other": {"drifted": 1},
         "drift --format json": {"as declared": 0, "drifted": 2},
         "drift --format markdown": {"as declared": 0, "drifted": 2},
         "drift --format prometheus --out a.prom": {"nothing runs": 0, "as declared": 0, "drifted": 2},

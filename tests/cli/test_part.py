@@ -70,6 +70,15 @@ def test_an_address_at_which_nothing_is_is_an_error(world: World, state: Path, c
         assert said.err.startswith("Error: There is nothing at sind/dev/node/worker-9.\n  Name what is declared")
 
 
+@pytest.mark.parametrize("option", ["--target", "--exclude"])
+def test_a_part_of_a_cluster_is_not_destroyed(world: World, damaged: Path, call: Call, option: str) -> None:
+    """The end of a node would be that of its cluster, volumes included: nobody means that who names the node."""
+    said = call("plan", "--destroy", option, "sind/dev/node/worker-0")
+
+    assert (said.status, said.out) == (64, "")
+    assert "--destroy takes whole clusters: name REALM/CLUSTER, not sind/dev/node/worker-0" in said.err
+
+
 def test_destroy_by_plan_and_apply(world: World, damaged: Path, call: Call) -> None:
     said = call("plan", "--destroy", "--out", "end")
     assert "to destroy." in said.out

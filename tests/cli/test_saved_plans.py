@@ -112,6 +112,8 @@ def test_a_plan_is_refused_when_a_hand_was_there_and_says_what_has_moved(
     assert said.status == 1
     assert "sind/dev/node/worker-0: would be changed (create) by a plan made now, and is not in this one." in said.err
     assert "Make and review a new plan" in said.err
+    # What would be done instead is not announced.
+    assert said.out == ""
     assert engine.calls == []
 
 

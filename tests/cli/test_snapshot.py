@@ -49,6 +49,13 @@ def test_it_is_written_for_its_owner_alone_and_says_how_it_is_used(world: World,
     assert call("snapshot", "--out", "there.json").status == 0
 
 
+def test_cron_need_not_hear_of_it(world: World, state: Path, call: Call) -> None:
+    said = call("snapshot", "-q", "--out", "there.json")
+
+    assert (said.status, said.out, said.err) == (0, "", "")
+    assert state.with_name("there.json").exists()
+
+
 def test_it_is_written_over_nothing_else(world: World, folder: Path, call: Call) -> None:
     (folder / "notes.json").write_text('{"kind": "mine"}')
     (folder / "link").symlink_to(folder / "nowhere")
