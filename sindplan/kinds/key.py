@@ -114,7 +114,9 @@ KIND = Kind(
     resource=Key,
     # Daemons that were restarted for a new key have to find each other again.
     create=(_WRITE, JOIN),
-    update=dict.fromkeys(("mode", "uid", "gid"), (Step("key.close", "closing"),)),
+    update=dict.fromkeys(
+        ("mode", "uid", "gid"), (Step("key.close", "closing", after=(After("node.create", Where.NEEDED),)),)
+    ),
     delete=(Step("key.remove", "removing", Phase.REMOVE),),
 )
 

@@ -11,6 +11,7 @@ from sindplan.engine.records import Entry
 from sindplan.kinds.key import FILES
 from sindplan.model.address import Address
 from sindplan.model.declaration import Declaration
+from tests.edits import DAMAGE
 from tests.faults import FaultyEngine
 from tests.kinds.recording import recorded_world
 from tests.strategies import SETTINGS, declared
@@ -129,6 +130,20 @@ def test_a_key_that_is_gone_is_made_once_and_its_readers_restarted(name: str) ->
     entry = key(world, name)
     assert entry is not None
     assert (entry.mode, entry.uid, entry.gid, len(entry.content)) == MODES[name]
+    assert world.plan(wanted).changes == ()
+
+
+def test_an_open_key_is_closed_through_a_controller_that_is_made_anew() -> None:
+    wanted = declaration(submitter={})
+    world = applied(wanted)
+    DAMAGE["open a key"](world, CONTROLLER)
+    world.engine.remove_container(CONTROLLER)
+
+    assert world.apply(wanted).outcome.complete
+
+    entry = key(world, "munge")
+    assert entry is not None
+    assert (entry.mode, entry.uid, entry.gid, len(entry.content)) == MODES["munge"]
     assert world.plan(wanted).changes == ()
 
 

@@ -24,7 +24,8 @@ from sindplan.model.declaration import Declaration
 from sindplan.observe.gather import take_inventory
 from sindplan.preflight.finding import Finding
 from sindplan.render.document import Context, document
-from sindplan.render.text import escaped, render_text
+from sindplan.render.escape import escaped
+from sindplan.render.text import render_text
 from sindplan.statefile import read
 from sindplan.workflow import Prepared, clusters_of, prepare_destroy, prepare_drift, without_records
 from tests.sind_cluster import Sind, make_all, sind_world
