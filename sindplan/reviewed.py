@@ -1,7 +1,8 @@
 """What was reviewed is what is done: what `apply` demands of a plan made now, be it of a saved plan or of a digest."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -87,19 +88,42 @@ def _moved(saved: SavedPlan, prepared: Prepared) -> Iterator[str]:
     for cluster, record in records_of(prepared).items():
         if saved.records.get(cluster) != record:
             yield f"{cluster}: another apply has been made since, this plan's own or somebody else's."
+    digests = {}
     for found in prepared.plan.changes:
         change = resource_change(found, images)
-        address, was = change["address"], saved.changes.get(change["address"])
-        what = "/".join(change["change"]["actions"])
+        digests[change["address"]] = change["sindplan"]["digest"]
+        was = saved.changes.get(change["address"])
         if was is None:
-            yield f"{address}: would be changed ({what}) by a plan made now, and is not in this one."
-        elif was["sindplan"]["id"] != change["sindplan"]["id"] and was["change"]["before"] is not None:
-            yield f"{address}: it is another object than it was, made anew since."
-        elif was["sindplan"]["digest"] != change["sindplan"]["digest"] and not same_in_the_end(found):
-            yield from _differing(address, was["change"], change["change"])
+            what = "/".join(change["change"]["actions"])
+            yield f"{found.address}: would be changed ({what}) by a plan made now, and is not in this one."
+        else:
+            yield from _otherwise(was, change, partial(same_in_the_end, found))
+    all_of_it = digests == {address: change["sindplan"]["digest"] for address, change in saved.changes.items()}
+    if all_of_it and saved.digest != digest_of(prepared):
+        yield "The digest that the file shows is not that of what it does."
     for finding in prepared.findings:
         if finding.check in LOSSES and finding.severity is Severity.WARNS and finding.what not in saved.losses:
             yield f"{finding.what}"
+
+
+def _otherwise(was: Mapping[str, Any], now: Mapping[str, Any], is_same: Callable[[], bool]) -> Iterator[str]:
+    """Yield what differs between a change that was reviewed and the one that a plan made now has.
+
+    Args:
+        is_same: Says of one with another digest whether it makes the same in the end.
+    """
+    address = now["address"]
+    if was["sindplan"]["id"] != now["sindplan"]["id"] and was["change"]["before"] is not None:
+        yield f"{address}: it is another object than it was, made anew since."
+    elif was["sindplan"]["digest"] != now["sindplan"]["digest"]:
+        if not is_same():
+            yield from _differing(address, was["change"], now["change"])
+    elif [was["change"].get("actions"), was["sindplan"].get("text")] != [
+        now["change"]["actions"],
+        now["sindplan"]["text"],
+    ]:
+        # The digest is of what is done; whoever reviewed the file saw these.
+        yield f"{address}: what the file shows of it is not what it does."
 
 
 @define

@@ -4,7 +4,7 @@ A plan file is a document (see render.document) that carries the declaration. It
 from the declaration that it carries, and must do the same, or only less because a part is done already.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sindplan.engine.port import Engine
 from sindplan.errors import SindplanError
 from sindplan.kinds.cluster_record import masked_secrets
 from sindplan.kinds.reasons import is_drift
-from sindplan.model.address import Address
+from sindplan.model.address import Address, below_any
 from sindplan.model.canonical import canonical
 from sindplan.model.declaration import Declaration
 from sindplan.model.hidden import Hidden
@@ -87,6 +87,20 @@ def describe(prepared: Prepared, declaration: Declaration, options: Options, tim
     return document(prepared.plan, context, version=__version__, timestamp=timestamp, blocked=prepared.blocked)
 
 
+def _chosen(clusters: Sequence[Address], part: Part) -> tuple[Address, ...]:
+    """Return the clusters that a part of a destroy takes: whole ones, since the end of a node would be that of its cluster."""
+    for named in (*part.targets, *part.excluded):
+        if not any(below_any(cluster, (named,)) for cluster in clusters):
+            raise SindplanError(
+                f"No cluster is declared at {named}.", "Name a realm, or REALM/CLUSTER: --destroy takes whole ones."
+            )
+    return tuple(
+        cluster
+        for cluster in clusters
+        if (not part.targets or below_any(cluster, part.targets)) and not below_any(cluster, part.excluded)
+    )
+
+
 def prepare_with(
     engine: Engine,
     slurm: Slurm,
@@ -99,13 +113,13 @@ def prepare_with(
 ) -> Prepared:
     """Plan with the options of a plan: see `workflow.prepare` and `workflow.prepare_destroy`. Only reads."""
     if options.destroy:
+        clusters = _chosen(clusters_of(declaration), options.part)
         return prepare_destroy(
             engine,
             slurm,
-            clusters_of(declaration),
+            clusters,
             declaration=declaration,
             allow_job_loss=options.allowed.jobs,
-            part=options.part,
             surroundings=surroundings,
         )
     return prepare(

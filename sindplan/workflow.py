@@ -288,7 +288,6 @@ def prepare_destroy(
     *,
     declaration: Declaration | None = None,
     allow_job_loss: bool = False,
-    part: Part = ALL,
     surroundings: Surroundings = HERE,
 ) -> Prepared:
     """Plan the destruction of clusters, and of the meshes that no other cluster needs. Only reads.
@@ -296,11 +295,10 @@ def prepare_destroy(
     Args:
         declaration: The one they must belong to; None when the clusters were named one by one.
         allow_job_loss: Whether running jobs may be lost.
-        part: What of the plan is wanted.
         surroundings: What is looked at beside engine and Slurm.
 
     Raises:
-        SindplanError: A cluster that was named, or what a part was to be of, is not there.
+        SindplanError: A cluster that was named is not there.
     """
     owner = declaration.name if declaration else ""
     before = observe(engine, slurm, clusters, surroundings=surroundings)
@@ -317,8 +315,7 @@ def prepare_destroy(
         for address, resource in before.observed().state.items()
         if (scope := scope_of(address, resource)) in own or (scope.cluster == MESH and address.realm in last)
     }
-    _check_named(part, state)
-    plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand", part)
+    plan = make_plan({}, Observed(state=state), KINDS, lambda *_: "destroyed on demand")
     return Prepared(
         owner=owner,
         plan=plan,

@@ -53,7 +53,9 @@ def _from_files(paths: Sequence[Path]) -> list[tuple[Path, bytes, str]]:
     """Return the files with what is in them. Raises DeclarationInvalid with all that are no TOML."""
     from sindplan.statefile.files import find_files, load_text
 
-    files, problems = find_files(paths)
+    named, problems = find_files(paths)
+    # A file and links to it are one.
+    files = {file.resolve(): file for file in named}.values()
     texts = {file: load_text(file) for file in files}
     if wrong := [*problems, *(text for text in texts.values() if isinstance(text, Problem))]:
         raise DeclarationInvalid(tuple(sorted(wrong)))

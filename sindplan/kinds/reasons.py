@@ -13,6 +13,7 @@ _DRIFTED = {
     Operation.DELETE: "there, and not declared",
 }
 _CHANGED = "changed outside sindplan"
+DEMANDED = "asked for with --replace"
 _EDITED = {
     Operation.CREATE: "declared, and not there",
     Operation.DELETE: "no longer declared",
@@ -33,6 +34,8 @@ def reasons(wanted: State, last: State, taken: Collection[Address] = ()) -> Reas
             return "takes over the cluster, which another tool made"
         if now is None:
             return _EDITED[operation] if before is not None else _DRIFTED[operation]
+        if getattr(now, "demanded", ""):
+            return DEMANDED
         if before is not None and not difference(before, now):
             return _DRIFTED.get(operation, _CHANGED)
         return _EDITED.get(operation, "differs from the declaration")

@@ -15,8 +15,13 @@ _KEY = re.compile(rf"(?<![A-Za-z0-9_.])([A-Za-z0-9_.]++){BLANK}*+[-*+/]?={BLANK}
 _VALUE = re.compile(rf'{re.escape(STORAGE_PASSWORD)}|"[^"]*"(?!{WORD})|"[^\n]*+|{WORD}++')
 
 
+# Of scheme://user:password@host, up to the last @ as browsers and curl read it (RFC 3986 wants others spelt %40).
+_IN_URL = re.compile(r"(://[^\s/:@\"']*+:)(?:\\\r?\n[ \t]*|[^\s/\"'])+(?=@)")
+
+
 def masked(text: str) -> str:
-    """Return a text in which the value of every key that speaks of a password is hidden."""
+    """Return a text in which the value of every key that speaks of a password, and the password in every URL, is hidden."""
+    text = _IN_URL.sub(rf"\1{HIDDEN}", text)
     if "pass" not in _letters(text):
         return text
     pieces, position = list[str](), 0

@@ -112,6 +112,7 @@ def test_what_is_replaced_counts_as_added_and_destroyed(world: World, state: Pat
     said = call("apply", "--auto-approve", "--replace", "sind/dev/node/worker-0")
 
     assert "Plan: 1 to add, 0 to change, 1 to destroy.\n" in said.out
+    assert "  # (asked for with --replace)\n" in said.out
     assert "\nApply complete! Resources: 1 added, 0 changed, 1 destroyed. (" in said.out
 
 

@@ -42,6 +42,16 @@ def test_a_link_stays_a_link(folder: Path, call: Call) -> None:
     assert (folder / "there" / "lab.toml").read_text(encoding="utf-8").startswith(TIDY)
 
 
+def test_a_file_and_a_link_to_it_are_one(folder: Path, call: Call) -> None:
+    (folder / "a.toml").write_text(UNTIDY, encoding="utf-8")
+    (folder / "b.toml").symlink_to("a.toml")
+
+    assert call("fmt", ".").status == 0
+
+    assert (folder / "a.toml").read_text(encoding="utf-8").startswith(TIDY)
+    assert call("fmt", "--check", ".").status == 0
+
+
 def test_a_folder_is_all_its_files_and_a_mistake_in_one_keeps_all(folder: Path, call: Call) -> None:
     for name in ("a.toml", "b.toml"):
         (folder / name).write_text(UNTIDY, encoding="utf-8")

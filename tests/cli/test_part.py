@@ -79,6 +79,24 @@ def test_a_part_of_a_cluster_is_not_destroyed(world: World, damaged: Path, call:
     assert "--destroy takes whole clusters: name REALM/CLUSTER, not sind/dev/node/worker-0" in said.err
 
 
+def test_of_two_clusters_the_one_that_is_named_goes_alone(world: World, folder: Path, call: Call) -> None:
+    """Their mesh stays, as `destroy sind/dev` leaves it."""
+    state = write_state(folder, 1)
+    state.write_text(state.read_text() + '[realms.sind.clusters.other]\nimage = "sindplan-node:26.05"\n')
+    call("apply", "--auto-approve")
+    others = {one.name: one.id for one in world.engine.containers() if not one.name.startswith("sind-dev-")}
+
+    said = call("apply", "--auto-approve", "--destroy", "--target", "sind/dev")
+
+    assert said.status == 0, said
+    assert {one.name: one.id for one in world.engine.containers()} == others
+    assert "sind/other" not in said.out
+    assert call("plan", "--detailed-exitcode", "--exclude", "sind/dev").status == 0
+    assert call("apply", "--auto-approve", "--destroy", "--exclude", "sind/dev").status == 0
+    assert world.engine.containers() == ()
+    assert call("plan", "--destroy", "--target", "sind/gone").status == 1
+
+
 def test_destroy_by_plan_and_apply(world: World, damaged: Path, call: Call) -> None:
     said = call("plan", "--destroy", "--out", "end")
     assert "to destroy." in said.out

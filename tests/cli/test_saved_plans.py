@@ -1,5 +1,6 @@
 """Plans that are saved, reviewed and applied: exactly what was reviewed is done, once, or nothing."""
 
+import copy
 import json
 import os
 from contextlib import suppress
@@ -115,6 +116,32 @@ def test_a_plan_is_refused_when_a_hand_was_there_and_says_what_has_moved(
     # What would be done instead is not announced.
     assert said.out == ""
     assert engine.calls == []
+
+
+def test_a_plan_that_shows_something_else_than_it_does_is_refused(world: World, folder: Path, call: Call) -> None:
+    """Whoever reviews a plan file that is somebody else's sees what is done, or nothing is done."""
+    world.apply(read([write_state(folder, 1)]))
+    call("plan", "--destroy", "--out", "end.plan")
+    file = folder / "end.plan"
+    honest = json.loads(file.read_text())
+    for forge in (
+        lambda change: change["change"].update(actions=["update"]),
+        lambda change: change["sindplan"].update(text=["~ harmless"]),
+    ):
+        forged = copy.deepcopy(honest)
+        forge(next(one for one in forged["resource_changes"] if one["address"] == "sind/dev/volume/data"))
+        file.write_text(json.dumps(forged))
+
+        said = call("apply", "end.plan")
+
+        assert said.status == 1
+        assert "sind/dev/volume/data: what the file shows of it is not what it does." in said.err
+    assert world.engine.inspect_container(WORKER) is not None
+    forged = {**honest, "sindplan": {**honest["sindplan"], "digest": f"sha256:{'0' * 64}"}}
+    file.write_text(json.dumps(forged))
+    assert call("apply", "end.plan").status == 1
+    file.write_text(json.dumps(honest))
+    assert call("apply", "end.plan").status == 0
 
 
 def test_the_fields_that_have_moved_are_named(world: World, folder: Path, call: Call) -> None:

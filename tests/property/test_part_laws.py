@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,25 +13,30 @@ from sindplan.model.address import Address, below_any
 from sindplan.model.kind import scope_of
 from sindplan.plan.graph import BARRIER, dependencies
 from sindplan.plan.part import ALL, Part, part_of
-from sindplan.preflight.allowed import Allowed
 from sindplan.render.text import render_text
 from sindplan.saved import Options, describe, digest_of, prepare_with, read_plan
 from sindplan.statefile.secrets import plain_secrets
 from sindplan.workflow import Prepared
-from tests.property.test_plan_laws import Situation, situations
+from tests.property.test_plan_laws import Situation
+from tests.property.test_plan_laws import situations as any_situations
 from tests.strategies import SETTINGS
 
 LAW = settings(SETTINGS, max_examples=15)
 ARRIVES = settings(SETTINGS, max_examples=30)
 
 
-def partly(situation: Situation, part: Part, *, jobs: bool = False) -> Prepared:
+def situations() -> st.SearchStrategy[Situation]:
+    """Situations to plan in; a destroy takes whole clusters (tests/cli/test_part.py)."""
+    return any_situations().map(lambda found: evolve(found, destroy=False))
+
+
+def partly(situation: Situation, part: Part) -> Prepared:
     world = situation.world
     return prepare_with(
         world.engine,
         world.slurm,
         situation.declaration,
-        Options(part=part, destroy=situation.destroy, allowed=Allowed(jobs=jobs)),
+        Options(part=part),
     )
 
 
@@ -116,8 +122,7 @@ def test_a_part_and_then_the_whole_arrives(data: st.DataObject, situation: Situa
     done = world.run(prepared, situation.declaration, settings=settings_)
 
     assert done.outcome.complete, [(action.id, error.summary) for action, error in done.outcome.failed]
-    # As after a destroy that was killed: of a cluster that is destroyed in part nobody can ask for its jobs.
-    again = partly(situation, Part(), jobs=situation.destroy)
+    again = partly(situation, Part())
     assert not again.blocked, again.findings
     assert world.run(again, situation.declaration).outcome.complete
     assert situation.prepare().plan.changes == ()
@@ -129,7 +134,7 @@ def test_a_part_says_that_it_is_one(data: st.DataObject, situation: Situation) -
     whole = situation.prepare()
     if whole.plan.empty:
         return
-    options = Options(part=Part(targets=data.draw(named(whole))), destroy=situation.destroy)
+    options = Options(part=Part(targets=data.draw(named(whole))))
     prepared = partly(situation, options.part)
 
     content = describe(prepared, situation.declaration, options, "")

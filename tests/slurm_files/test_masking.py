@@ -32,6 +32,15 @@ from tests.slurm_files.test_text import TEXTS
         ("StoragePass+=x\n", "StoragePass+=<hidden>\n"),
         ("StoragePass=\nA=1\n", "StoragePass=\nA=1\n"),
         ("StoragePass=Pass=x\n", "StoragePass=<hidden>\n"),
+        (
+            "JobCompLoc=http://u:x@h:9200/db # http://u@h:1/\n",
+            "JobCompLoc=http://u:<hidden>@h:9200/db # http://u@h:1/\n",
+        ),
+        (
+            'JobCompLoc="http://u:x@y@h/" A=http://h:80/a:b@c\n',
+            'JobCompLoc="http://u:<hidden>@h/" A=http://h:80/a:b@c\n',
+        ),
+        ("JobCompLoc=http://u:se\\\n  cret@h/\n", "JobCompLoc=http://u:<hidden>@h/\n"),
         ("Reason=bypass\nA=passport\n", "Reason=bypass\nA=passport\n"),
         (f"StoragePass={STORAGE_PASSWORD}\n", "StoragePass=<hidden>\n"),
         ("", ""),
