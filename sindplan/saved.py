@@ -169,6 +169,17 @@ def check_savable(declaration: Declaration) -> None:
             f"A plan file holds no secrets, and these stand in the state file in plain text: {places}.",
             'Say where they are: storage_password = { env = "SINDPLAN_SECRET_…" } or { file = "…" }.',
         )
+    hidden = masked_secrets(declaration)
+    if places := ", ".join(
+        f"{realm}/{name}"
+        for realm, content in declaration.realms.items()
+        for name, cluster in content.clusters.items()
+        if cluster.slurm != hidden.realms[realm].clusters[name].slurm
+    ):
+        raise SindplanError(
+            f"A plan file holds no secrets, and Slurm's text has what is hidden as one in {places}: it would be lost.",
+            "Apply the state file itself, by the digest of what was reviewed: sindplan apply --approve sha256:…",
+        )
 
 
 @frozen(kw_only=True)

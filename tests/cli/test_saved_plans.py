@@ -144,6 +144,22 @@ def test_a_plan_that_shows_something_else_than_it_does_is_refused(world: World, 
     assert call("apply", "end.plan").status == 0
 
 
+@pytest.mark.parametrize("line", ["JobCompParams=password=x", "JobCompLoc=http://u:x@h:9200/db"])
+def test_what_is_hidden_in_a_text_could_not_be_written_from_a_plan(
+    world: World, folder: Path, call: Call, line: str
+) -> None:
+    """What stands for a secret in the file would be written in its place."""
+    state = write_state(folder, 1)
+    world.apply(read([state]))
+    state.write_text(f"{state.read_text()}[realms.sind.clusters.dev.slurm]\nmain = '{line}'\n")
+
+    said = call("plan", "--out", "a.plan")
+
+    assert said.status == 1
+    assert "A plan file holds no secrets" in said.err
+    assert not (folder / "a.plan").exists()
+
+
 def test_the_fields_that_have_moved_are_named(world: World, folder: Path, call: Call) -> None:
     state = write_state(folder, 1)
     limited = 'workers.cpu.memory = "{}"\n'
