@@ -7,7 +7,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -79,6 +79,10 @@ class World:
             for name, value in vars(self).items():
                 setattr(twin, name, threading.RLock() if name == "_lock" else copy.deepcopy(value, memo))
             return twin
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep all others out, for as long as a machine reads or writes more than one thing."""
+        return self._lock
 
     # Looking up: full id, then name, then a unique beginning of an id, as dockerd does.
 

@@ -140,14 +140,18 @@ def _once(texts: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
 
 
 def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozenset[Address]:
-    """Return the daemons of other nodes before which one is not started: who talks comes after who listens."""
-    first = cluster / "service" / names.CONTROLLER / "slurmctld"
+    """Return the daemons of other nodes before which one is not started: who talks comes after who listens.
+
+    With a daemon goes its node, which may be what starts it. So nobody starts a backup's slurmctld while the first controller's, to
+    start, has it stopped (`controllers.with_failback`).
+    """
+    first = frozenset({cluster / "service" / names.CONTROLLER / "slurmctld", cluster / "node" / names.CONTROLLER})
     if name in config.RESTART_MARKS and name != "slurmctld":
-        return frozenset({first})
+        return first
     if name != "slurmctld":
         return frozenset()
     if short == names.BACKUP:
-        return frozenset({first})
+        return first
     # It gives up when it has to know accounts and slurmdbd does not answer.
     return frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
 

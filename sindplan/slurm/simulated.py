@@ -1,7 +1,8 @@
 """The Slurm port to simulated nodes. Waiting takes no time: what has not come to be when it is waited for never will."""
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from attrs import frozen
 
@@ -34,28 +35,28 @@ class SimulatedSlurm:
 
     def view(self, controller: str) -> SlurmView | None:
         """Ask the machine, if slurmctld runs there."""
-        container = self._reach(controller)
-        if not self.machine.active(container, "slurmctld.service") or not self.machine.reachable(container):
-            return None
-        known = self.machine.controller(container)
-        nodes = {
-            name: SlurmNodeState(
-                states=self.machine.state_of(container, name),
-                reason=self.machine.reason_of(container, name),
-                jobs=self.machine.jobs_on(container, name),
-                waiting=self.machine.jobs_for(container, name),
+        with self._in(controller) as container:
+            if not self.machine.active(container, "slurmctld.service") or not self.machine.reachable(container):
+                return None
+            known = self.machine.controller(container)
+            nodes = {
+                name: SlurmNodeState(
+                    states=self.machine.state_of(container, name),
+                    reason=self.machine.reason_of(container, name),
+                    jobs=self.machine.jobs_on(container, name),
+                    waiting=self.machine.jobs_for(container, name),
+                )
+                for name in known.addresses
+            }
+            return SlurmView(
+                nodes=nodes,
+                running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
+                pending_jobs=(
+                    *self.machine.jobs_for(container, ""),
+                    *(job for node in nodes.values() for job in node.waiting),
+                ),
+                partitions=self.machine.jobs_by_partition(container),
             )
-            for name in known.addresses
-        }
-        return SlurmView(
-            nodes=nodes,
-            running_jobs=tuple(job for node in nodes.values() for job in node.jobs),
-            pending_jobs=(
-                *self.machine.jobs_for(container, ""),
-                *(job for node in nodes.values() for job in node.waiting),
-            ),
-            partitions=self.machine.jobs_by_partition(container),
-        )
 
     def boot(self, node: str, units: Sequence[str], timeout: float) -> None:
         """Check that the boot started the units; what it could not start then, it may now."""
@@ -63,25 +64,26 @@ class SimulatedSlurm:
         says_so = found is not None and prints(found.spec.command)
         if says_so and not self.engine.wait_output(node, BOOTING, timeout):
             raise NodeFailed("systemd was not started")
-        container = self._reach(node)
-        self._start(container, units)
+        with self._in(node) as container:
+            self._start(container, units)
 
     def start_units(self, node: str, units: Sequence[str], timeout: float, *, restart: bool = False) -> None:
         """Start units."""
-        container = self._reach(node)
-        for unit in units if restart else ():
-            self.machine.stop_unit(container, unit)
-        self._start(container, units)
+        with self._in(node) as container:
+            for unit in units if restart else ():
+                self.machine.stop_unit(container, unit)
+            self._start(container, units)
 
     def stop_units(self, node: str, units: Sequence[str]) -> None:
         """Stop units."""
-        container = self._reach(node)
-        for unit in units:
-            self.machine.stop_unit(container, unit)
+        with self._in(node) as container:
+            for unit in units:
+                self.machine.stop_unit(container, unit)
 
     def reload_units(self, node: str, units: Sequence[str]) -> None:
         """Take masks away."""
-        self._unmask(self._reach(node), units)
+        with self._in(node) as container:
+            self._unmask(container, units)
 
     def set_people(
         self,
@@ -124,15 +126,15 @@ class SimulatedSlurm:
 
     def reconfigure(self, controller: str) -> None:
         """Have the files read again."""
-        container = self._reach(controller)
-        if not self.machine.active(container, "slurmctld.service"):
-            raise NodeFailed(f"{container.name}: slurmctld does not answer")
-        if not self.machine.reachable(container):
-            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
-        if refused := refusal(self.machine.texts(container)):
-            raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
-        self.machine.reconfigured += 1
-        self.machine.read_configuration(container)
+        with self._in(controller) as container:
+            if not self.machine.active(container, "slurmctld.service"):
+                raise NodeFailed(f"{container.name}: slurmctld does not answer")
+            if not self.machine.reachable(container):
+                raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: unable to contact it")
+            if refused := refusal(self.machine.texts(container)):
+                raise NodeFailed(f"{container.name}: slurmctld refused its new configuration: {refused[0]}")
+            self.machine.reconfigured += 1
+            self.machine.read_configuration(container)
 
     def try_configuration(self, trial: Trial) -> None:
         """Run it, by the engine alone; the machine says how it ends."""
@@ -149,36 +151,38 @@ class SimulatedSlurm:
 
     def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
         """Drain nodes."""
-        known = self.machine.controller(self._reach(controller))
-        for node in nodes:
-            known.reasons[node] = reason
+        with self._in(controller) as container:
+            known = self.machine.controller(container)
+            for node in nodes:
+                known.reasons[node] = reason
 
     def resume(self, controller: str, nodes: Sequence[str]) -> None:
         """Resume nodes."""
-        known = self.machine.controller(self._reach(controller))
-        for node in nodes:
-            known.reasons.pop(node, None)
-            known.down.discard(node)
+        with self._in(controller) as container:
+            known = self.machine.controller(container)
+            for node in nodes:
+                known.reasons.pop(node, None)
+                known.down.discard(node)
 
     def requeue(self, controller: str, jobs: Sequence[str]) -> tuple[str, ...]:
         """Have jobs wait for any node."""
-        container = self._reach(controller)
-        return tuple(job for job in jobs if not self.machine.requeue(container, job))
+        with self._in(controller) as container:
+            return tuple(job for job in jobs if not self.machine.requeue(container, job))
 
     def cancel(self, controller: str, jobs: Sequence[str]) -> None:
         """End jobs."""
-        self._reach(controller)
-        for job in jobs:
-            self.machine.jobs.pop(job, None)
+        with self._in(controller):
+            for job in jobs:
+                self.machine.jobs.pop(job, None)
 
     def wait_empty(self, controller: str, nodes: Sequence[str], timeout: float) -> tuple[str, ...]:
         """Let all jobs end that do."""
-        container = self._reach(controller)
-        for name in nodes:
-            for job in self.machine.jobs_on(container, name):
-                if not self.machine.jobs[job].endless:
-                    del self.machine.jobs[job]
-        return tuple(job for name in nodes for job in self.machine.jobs_on(container, name))
+        with self._in(controller) as container:
+            for name in nodes:
+                for job in self.machine.jobs_on(container, name):
+                    if not self.machine.jobs[job].endless:
+                        del self.machine.jobs[job]
+            return tuple(job for name in nodes for job in self.machine.jobs_on(container, name))
 
     def wait_resolved(self, relay: str, addresses: Mapping[str, str], timeout: float) -> None:
         """Read the records where the DNS server has them."""
@@ -191,10 +195,11 @@ class SimulatedSlurm:
 
     def accounting(self, controller: str) -> AccountingView | None:
         """Ask the database of the cluster, if it is served."""
-        volume = self.machine.database(self._reach(controller))
-        if volume is None:
-            return None
-        return parse_accounting(rendered(self.machine.accounting.on(volume).view(volume.name)))
+        with self._in(controller) as container:
+            volume = self.machine.database(container)
+            if volume is None:
+                return None
+            return parse_accounting(rendered(self.machine.accounting.on(volume).view(volume.name)))
 
     def change_accounting(self, controller: str, change: AccountingChange) -> None:
         """Tell the database what the real sacctmgr is told."""
@@ -205,7 +210,8 @@ class SimulatedSlurm:
         check_removals(view, change.gone)
         for operation in operations(view, change):
             try:
-                self.machine.accounting.on(volume).run(operation)
+                with self.machine.engine.held():
+                    self.machine.accounting.on(volume).run(operation)
             except Refused as refused:
                 raise NodeFailed(f"{container.name}: sacctmgr refused: {in_one_line(str(refused))}") from None
         check(self.accounting(controller), change)
@@ -223,6 +229,13 @@ class SimulatedSlurm:
         failed = [unit for unit in units if not self.machine.active(container, unit)]
         if failed:
             raise NodeFailed(f"{container.name}: {', '.join(failed)} did not start")
+
+    @contextmanager
+    def _in(self, node: str) -> Iterator[Container]:
+        """Reach a node, and keep everyone else out of the machine: actions run side by side."""
+        container = self._reach(node)
+        with self.machine.engine.held():
+            yield container
 
     def _reach(self, node: str) -> Container:
         # Refused as any exec is: when the container is gone, does not run, or is frozen.

@@ -293,6 +293,18 @@ def test_with_both_down_the_first_comes_first(world: World) -> None:
     assert [call[1] for call in log if call[0] == "boot"] == [FIRST, BACKUP]
 
 
+def test_the_backup_of_a_failback_that_was_killed_comes_after_the_first(world: World) -> None:
+    # Starting the first stops the backup while it runs: whoever started the backup meanwhile would see it fail.
+    world.engine.stop(FIRST)
+    world.slurm.stop_units(BACKUP, SLURMCTLD)
+    prepared = world.prepare(declaration())
+    needs = {action.step: action.needs for action in prepared.plan.actions}
+    assert needs["service.start"] == tuple(a.id for a in prepared.plan.actions if a.step == "node.start")
+
+    assert world.run(prepared, declaration()).outcome.complete
+    assert world.plan(declaration()).changes == ()
+
+
 @pytest.mark.parametrize("gone", [FIRST, BACKUP])
 def test_a_controller_that_was_removed_by_hand_is_made_anew(world: World, gone: str) -> None:
     keys = world.engine.get_files(WORKER, "/etc/munge/munge.key")

@@ -213,7 +213,7 @@ def look(world: World, declaration: Declaration) -> None:
     ways = (
         lambda: [world.prepare(declaration)],
         lambda: prepare_drift(world.engine, world.slurm),
-        lambda: [without_records(world.engine)],
+        lambda: [tuple(without_records(world.engine).values())],
         lambda: [prepare_destroy(world.engine, world.slurm, clusters_of(declaration), declaration=declaration)],
         lambda: [
             import_clusters(world.engine, world.slurm, [*take_inventory(world.engine).clusters()], name="lab").text
