@@ -44,13 +44,18 @@ apt_install() { # PACKAGE...
   } || die "apt-get could not install $*" "its message is above" "install $* by hand and run this again"
 }
 
-# The pages of plans are tried in a real browser; where it cannot be installed, these tests fail and say so.
-ensure_browser() {
-  command -v chromium >/dev/null && command -v chromedriver >/dev/null && return
+# Pages of plans are tried in a browser, completion in its shells, graphs in Graphviz, units in systemd's own check. Where one
+# of these cannot be installed, its tests fail and say so.
+ensure_test_programs() {
+  local wanted packages=()
+  for wanted in chromedriver:chromium-driver chromium:chromium dot:graphviz fish:fish systemd-analyze:systemd zsh:zsh; do
+    command -v "${wanted%%:*}" >/dev/null || packages+=("${wanted#*:}")
+  done
+  [ ${#packages[@]} -gt 0 ] || return 0
   if is_root && command -v apt-get >/dev/null; then
-    apt_install chromium chromium-driver
+    apt_install "${packages[@]}"
   else
-    say "chromium or chromedriver is missing, and cannot be installed here: tests in a browser will fail"
+    say "missing, and cannot be installed here: ${packages[*]}; the tests that drive them will fail"
   fi
 }
 

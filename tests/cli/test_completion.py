@@ -1,7 +1,6 @@
 """Completion in real shells: what is offered, at once, and nothing on the terminal whatever is wrong."""
 
 import os
-import shutil
 import socket
 import stat
 import subprocess
@@ -15,6 +14,7 @@ from attrs import frozen
 
 from sindplan.cli.completion import VARIABLE
 from tests.cli.conftest import ROOT, Call, write_state
+from tests.programs import installed
 
 SHELLS = ("bash", "zsh", "fish")
 Words = tuple[str, ...]
@@ -77,8 +77,7 @@ SCRIPTS: dict[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish"
 
 @pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest, folder: Path) -> Shell:
-    if shutil.which(request.param) is None:
-        pytest.skip(f"there is no {request.param}")
+    installed(request.param)
     (folder / "bin").mkdir()
     return Shell(request.param, folder)
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from sindplan.cli import rehearsal
 from sindplan.engine.simulated_restored import RestoredEngine
 from sindplan.render.drift_prometheus import HELP
 from tests.cli.conftest import ROOT, write_state
+from tests.programs import installed
 
 EXAMPLES = ROOT / "examples" / "drift"
 _LINE = re.compile(r"(?P<when>(?:[0-9*/,-]+ ){5})(?P<user>[a-z][a-z0-9-]*) (?P<command>.+)")
@@ -132,7 +132,6 @@ def _drift(folder: Path) -> None:
     engine.close()
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
 def test_systemd_takes_the_units(bin_: Path, tmp_path: Path) -> None:
     units = tmp_path / "units"
     units.mkdir()
@@ -141,7 +140,7 @@ def test_systemd_takes_the_units(bin_: Path, tmp_path: Path) -> None:
         (units / name).write_text(text.replace("/usr/local/bin/sindplan", str(bin_ / "sindplan")), encoding="ascii")
 
     ran = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", *map(str, sorted(units.iterdir()))],
+        [installed("systemd-analyze"), "verify", "--man=no", *map(str, sorted(units.iterdir()))],
         env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
         capture_output=True,
         check=False,

@@ -40,6 +40,7 @@ WAYS: Mapping[Mode, str] = {
 }
 
 
+@cache
 def _sink() -> Declaration:
     return read([ROOT / "examples/kitchen-sink.toml"])
 
@@ -128,11 +129,17 @@ def _applied(*, there: bool) -> World:
 
 
 def _start(kind: str) -> tuple[World, Prepared]:
-    world = copy.deepcopy(_applied(there=KINDS[kind].there))
-    prepared = KINDS[kind].plan(world, KINDS[kind].wanted())
+    """Return a world of one's own, and what is to be done in it."""
+    return copy.deepcopy(_applied(there=KINDS[kind].there)), _prepared(kind)
+
+
+@cache
+def _prepared(kind: str) -> Prepared:
+    # Planning only reads, so the plan for one copy of the world is the plan for all.
+    prepared = KINDS[kind].plan(_applied(there=KINDS[kind].there), KINDS[kind].wanted())
     assert not prepared.blocked, prepared.findings
     assert not prepared.plan.empty
-    return world, prepared
+    return prepared
 
 
 def _settings(prepared: Prepared, on_failure: str = "rollback") -> Settings:

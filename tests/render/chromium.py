@@ -1,17 +1,17 @@
 """A headless Chromium of its own, driven through WebDriver, which sees no network and no profile of anybody's."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.programs import installed
 
 FLAGS = (
     "--headless=new",
@@ -26,7 +26,6 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--window-size=1300,900",
 )
-REMEDY = "Install it (apt-get install chromium chromium-driver; tools/test does so), or leave these tests out: -m 'not browser'"
 
 
 class Browser:
@@ -90,9 +89,7 @@ class Browser:
 @contextmanager
 def chromium(profile: Path) -> Iterator[Browser]:
     """Start a browser with a new profile, and end it; where there is none, the test fails and says what to do."""
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.fail(f"There is no {'chromium' if binary is None else 'chromedriver'} on PATH. {REMEDY}", pytrace=False)
+    binary, driver = installed("chromium"), installed("chromedriver")
     options = ChromeOptions()
     options.binary_location = binary
     for flag in (*FLAGS, f"--user-data-dir={profile}"):

@@ -1,6 +1,5 @@
 """Graphs for Graphviz and mermaid: each line is one that these languages have, whatever stands in a plan, and no arrow is lost."""
 
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,6 +10,7 @@ from sindplan.model.kind import Phase
 from sindplan.render.dot import dot
 from sindplan.render.mermaid import mermaid
 from sindplan.render.review import Review, Task
+from tests.programs import installed
 from tests.render.read_back import dot_graph, mermaid_graph, of_dot, of_mermaid
 from tests.render.reviews import reviews
 
@@ -80,10 +80,9 @@ def test_arrows_that_follow_from_others_are_left_out(form: str) -> None:
     assert arrows == [(f"a{number}", f"a{number + 1}") for number in range(49)]
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(reviews())
 def test_graphviz_reads_it(found: Review) -> None:
-    read = subprocess.run(["dot", "-Tcanon"], input=dot(found).encode(), capture_output=True, check=False)
+    read = subprocess.run([installed("dot"), "-Tcanon"], input=dot(found).encode(), capture_output=True, check=False)
 
     assert (read.returncode, read.stderr) == (0, b"")
