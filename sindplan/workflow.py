@@ -34,6 +34,7 @@ from sindplan.plan.diff import Observed
 from sindplan.plan.part import ALL, Part
 from sindplan.plan.plan import Plan
 from sindplan.plan.planner import make_plan
+from sindplan.preflight import placeholders
 from sindplan.preflight.allowed import NOTHING, Allowed
 from sindplan.preflight.case import Case
 from sindplan.preflight.cluster import check_plan
@@ -235,9 +236,14 @@ def prepare_drift(
         if found.records and (not realms or address.realm in realms):
             newest = found.records[0].labels
             texts.setdefault(newest.get(labels.OWNER, ""), {})[address] = newest.get(labels.DECLARATION, "")
+    plans = (
+        prepare(engine, slurm, recorded_declaration(owner, recorded), surroundings=surroundings)
+        for owner, recorded in sorted(texts.items())
+    )
+    # What a record does not know, the state file does: it is what mends the drift.
     return tuple(
-        prepare(engine, slurm, recorded_declaration(owner, found), surroundings=surroundings)
-        for owner, found in sorted(texts.items())
+        evolve(one, findings=tuple(finding for finding in one.findings if finding.check != placeholders.CHECK))
+        for one in plans
     )
 
 

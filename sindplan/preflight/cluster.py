@@ -18,6 +18,7 @@ from sindplan.preflight.forbidden import check_forbidden, forbidden
 from sindplan.preflight.images import check_images
 from sindplan.preflight.jobs import check_departures, check_jobs
 from sindplan.preflight.leftovers import check_leftovers
+from sindplan.preflight.placeholders import check_placeholders
 from sindplan.preflight.power import check_power, stopping
 from sindplan.preflight.replacements import check_replacements
 from sindplan.preflight.room import check_room
@@ -221,6 +222,7 @@ _CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _what_images_have,
     _what_slurm_is_told,
     _secrets,
+    check_placeholders,
     _in_control,
     check_accounts,
     check_databases,

@@ -17,6 +17,7 @@ _VALUE = re.compile(rf'{re.escape(STORAGE_PASSWORD)}|"[^"]*"(?!{WORD})|"[^\n]*+|
 
 # Of scheme://user:password@host, up to the last @ as browsers and curl read it (RFC 3986 wants others spelt %40).
 _IN_URL = re.compile(r"(://[^\s/:@\"']*+:)(?:\\\r?\n[ \t]*|[^\s/\"'])+(?=@)")
+_HIDDEN_IN_URL = re.compile(rf"://[^\s/:@\"']*+:{HIDDEN}@")
 
 
 def masked(text: str) -> str:
@@ -35,6 +36,19 @@ def masked(text: str) -> str:
                 # A character that was escaped is two.
                 position = last + (2 if text[last] == "\\" else 1)
     return "".join([*pieces, text[position:]])
+
+
+def holds_placeholders(text: str) -> bool:
+    """Say whether a text tells Slurm `HIDDEN` itself for a password: one that was masked, and is not the original."""
+    return HIDDEN in text and any(
+        _HIDDEN_IN_URL.search(line.text) or any(_is_hidden(line.text, key) for key in _KEY.finditer(line.text))
+        for line in lines(text)
+    )
+
+
+def _is_hidden(line: str, key: re.Match[str]) -> bool:
+    value = _VALUE.match(line, key.end())
+    return value is not None and value[0] == HIDDEN and "pass" in key[1].lower()
 
 
 def _letters(text: str) -> str:

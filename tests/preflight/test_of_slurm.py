@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sindplan.engine.records import Entry
+from sindplan.workflow import prepare_drift
 from tests.preflight.found import declaration, found
 from tests.world import new_world
 
@@ -131,3 +133,24 @@ def test_only_new_nodes_are_spoken_of() -> None:
     more = world.prepare(declaration(workers={"a": {"devices": devices, "count": 2}}))
 
     assert more.privileges == ("sind/dev: worker-1: device of the host /dev/fuse",)
+
+
+def test_what_stands_for_a_password_is_not_written_in_its_place() -> None:
+    """`sindplan import` writes such a file, and what was compared as hidden would be lost with the next edit."""
+    world = new_world()
+    assert world.apply(declaration(slurm={"main": "JobCompPass=s3kr3t\n"})).outcome.complete
+
+    imported = declaration(slurm={"main": "JobCompPass=<hidden>\n"})
+    assert not world.prepare(imported).blocked
+    assert world.plan(imported).empty
+    edited = declaration(slurm={"main": "JobCompPass=<hidden>\nMaxJobCount=77\n"})
+    what = (
+        "sind/dev/file/slurm.conf would be written with <hidden> where a password belongs: whoever wrote this text did not "
+        "know the password."
+    )
+    assert ("hidden password", what) in found(world, edited)
+
+    world.engine.put_files("sind-dev-controller", [Entry(path="/etc/slurm/slurm.conf", content=b"JobCompPass=gone\n")])
+    (drifted,) = prepare_drift(world.engine, world.slurm)
+    assert not drifted.plan.empty
+    assert not drifted.blocked

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sindplan.slurm.masking import HIDDEN, STORAGE_PASSWORD, masked
+from sindplan.slurm.masking import HIDDEN, STORAGE_PASSWORD, holds_placeholders, masked
 from sindplan.slurm.text import spelled, statements
 from tests.slurm_files.test_text import TEXTS
 
@@ -50,6 +50,25 @@ def test_texts(text: str, shown: str) -> None:
     assert masked(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("StoragePass=<hidden>\n", True),
+        ("A=1 JobCompPass = <hidden> B=2\n", True),
+        ("StoragePass=\\\n  <hidden>\n", True),
+        ("Stor\\agePa\\\nss=<hidden>\n", True),
+        ("JobCompLoc=http://u:<hidden>@h/db\n", True),
+        ("StoragePass=x\n", False),
+        ("# StoragePass=<hidden>\nStoragePass=x # JobCompLoc=http://u:<hidden>@h\n", False),
+        ("Comment=<hidden>\nJobCompLoc=http://u:x@h/<hidden>\n", False),
+        (f"StoragePass={STORAGE_PASSWORD}\n", False),
+        ("", False),
+    ],
+)
+def test_what_was_masked_is_told_from_what_was_not(text: str, holds: bool) -> None:
+    assert holds_placeholders(text) is holds
+
+
 KEYS = ("StoragePass", "STORAGEPASS", "DbPassword", "pass", "JobCompPass")
 OTHERS = st.sampled_from(
     [
@@ -90,6 +109,8 @@ def test_only_secrets_are_hidden(drawn: tuple[str, str, list[str]]) -> None:
 
     assert masked(text) == shown
     assert not any(secret in masked(text) for secret in secrets)
+    assert holds_placeholders(shown) is bool(secrets)
+    assert not holds_placeholders(text)
 
 
 WITH_PASS = st.lists(TEXTS | st.sampled_from(["Pass", "pa\\ss", "Pass=", "Pa\\\nss=x", 'Pass="']), max_size=8).map(
