@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from sindplan.cli import candidates, options
+from sindplan.cli.events import streamed
 from sindplan.cli.execution import DESTROY, Consent, execute_prepared, lock_option, loudness, wait_option
 from sindplan.model.address import Address
 
@@ -21,6 +22,7 @@ _CLUSTER_PARTS = 2
 @loudness
 @wait_option
 @lock_option
+@streamed
 def command(
     addresses: tuple[str, ...],
     paths: tuple[Path, ...],

@@ -6,8 +6,16 @@ from sindplan.cli import options, output
 
 
 @click.command()
-@click.option("-o", "format_", type=click.Choice(["text", "json"]), default="text", help="Format.")
-def command(format_: str) -> int:
+@click.option(
+    "--format",
+    "-o",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What is printed: text, or JSON with a row a finding.",
+)
+def command(form: str) -> int:
     """Check the engine and its host: the same checks that every plan makes."""
     from sindplan.preflight.finding import Severity
     from sindplan.preflight.host import check_host
@@ -19,7 +27,7 @@ def command(format_: str) -> int:
         engine.close()
     findings = check_host(info, options.surroundings().machine(info))
     blocked = any(finding.severity is Severity.BLOCKS for finding in findings)
-    if format_ == "json":
+    if form == "json":
         rows = [{"check": f.check, "status": f.severity.value, "what": f.what, "fix": f.fix} for f in findings]
         output.json(rows)
     else:

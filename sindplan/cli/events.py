@@ -33,7 +33,8 @@ def streamed(command: Callable[..., int]) -> Callable[..., int]:
         if not as_json:
             return command(*arguments, **named)
         if not any(named.get(option) for option in ("auto_approve", "approve", "saved")):
-            raise click.UsageError("--json cannot ask: say --auto-approve or --approve DIGEST, or apply a saved plan.")
+            others = " or --approve DIGEST, or apply a saved plan" if "approve" in named else ""
+            raise click.UsageError(f"--json cannot ask: say --auto-approve{others}.")
         stream = Stream()
         click.get_current_context().meta[output.EVENTS] = stream
         try:
@@ -65,6 +66,7 @@ class Stream:
         self._readable = True
         self._plan: Plan | None = None
         self._applied: Applied | None = None
+        self._operation = ""
         self._told: set[Finding] = set()
         self.write(events.version(__version__))
 
@@ -94,9 +96,9 @@ class Stream:
                 self.write(events.diagnostic(blocks=blocks, summary=finding.what, detail=finding.fix))
         self.write(events.planned(prepared.plan, digest_of(prepared)))
 
-    def applied(self, applied: Applied) -> None:
-        """Tell how an execution went."""
-        self._applied = applied
+    def applied(self, applied: Applied, operation: str) -> None:
+        """Tell how an execution went; `operation` is `apply` or `destroy`."""
+        self._applied, self._operation = applied, operation
         for action, problem in applied.outcome.failed:
             self._diagnose(problem, action)
 
@@ -130,7 +132,7 @@ class Stream:
             self._end("refused" if status else "unchanged", status)
         elif status == 0:
             if self._plan is not None:
-                self.write(events.done(self._plan, "apply"))
+                self.write(events.done(self._plan, self._operation))
             self._end("complete", status)
         else:
             self._end("interrupted" if status == INTERRUPTED else "failed", status)

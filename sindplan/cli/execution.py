@@ -93,10 +93,11 @@ class Words:
 
     nothing: str = NO_CHANGES
     done: str = "Apply complete!"
+    operation: str = "apply"
 
 
 APPLY = Words()
-DESTROY = Words(nothing="Nothing to destroy.", done="Destroy complete!")
+DESTROY = Words(nothing="Nothing to destroy.", done="Destroy complete!", operation="destroy")
 
 
 @frozen(kw_only=True)
@@ -236,7 +237,7 @@ def _execute(
             stop=stop,
         )
     if stream is not None:
-        stream.applied(applied)
+        stream.applied(applied, words.operation)
     status = _tell(prepared.plan, applied, words, telling.seconds)
     tell_slowest(telling.slowest())
     return status

@@ -9,7 +9,6 @@ from sindplan.render.escape import escaped
 
 _MODE = 0o600
 """A snapshot says where everything is, how it is configured and who uses it."""
-_LONGEST = 4096
 
 
 @click.command()
@@ -26,10 +25,15 @@ _LONGEST = 4096
 def command(out: Path, no_probe: bool, quiet: bool) -> int:
     """Write down what plans read of the engine, to plan where it cannot be reached. Holds no secret, changes nothing."""
     from sindplan.cli.whole_files import check_replaceable, write_whole
-    from sindplan.snapshots.reading import is_snapshot, write_snapshot
+    from sindplan.snapshots.reading import LARGEST_SNAPSHOT, is_rehearsal, is_snapshot, write_snapshot
     from sindplan.snapshots.taking import take
 
-    check_replaceable(out, "a snapshot of sindplan's", is_snapshot, _LONGEST)
+    check_replaceable(
+        out,
+        "a snapshot of an engine (a simulated one that is kept in a file is somebody's work)",
+        lambda found: is_snapshot(found) and not is_rehearsal(found),
+        LARGEST_SNAPSHOT,
+    )
     engine, slurm = options.connected()
     try:
         snapshot = take(engine, slurm, probe=not no_probe, surroundings=options.surroundings())

@@ -30,6 +30,12 @@ def is_snapshot(beginning: bytes) -> bool:
     return beginning.startswith(f'{{\n "kind": "{KIND}",'.encode())
 
 
+def is_rehearsal(data: bytes) -> bool:
+    """Say of a whole file that `write_snapshot` has made whether a simulated engine is kept in it."""
+    # A line break stands in no JSON text, so this is a key of the outermost table.
+    return is_snapshot(data) and b'\n "simulated": {' in data
+
+
 def read_snapshot(path: Path, data: bytes) -> Snapshot:
     """Return the snapshot in a file's bytes. Raises SnapshotInvalid, or SindplanError for one of another version.
 

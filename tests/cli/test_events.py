@@ -172,6 +172,21 @@ def test_an_apply_that_could_not_ask_is_wrong_usage_and_prints_no_event(world: W
     assert "--json cannot ask" in said.err
 
 
+@pytest.mark.parametrize("command", [("destroy",), ("apply", "--destroy")])
+def test_a_destroy_is_told_in_the_same_way(world: World, state: Path, call: Call, command: tuple[str, ...]) -> None:
+    assert call(*APPLY).status == 0
+
+    events = events_of(call(*command, "--json", "--auto-approve"))
+
+    counts = [event["changes"] for event in of_type(events, "change_summary")]
+    assert [one["operation"] for one in counts] == ["plan", "destroy"]
+    assert counts[0]["remove"] == counts[1]["remove"] > 0
+    assert set(ends(events).values()) == {"apply_complete"}
+    assert (world.engine.containers(), events[-1]["outcome"]["result"]) == ((), "complete")
+    assert events_of(call(*command, "--json", "--auto-approve"))[-1]["outcome"]["result"] == "unchanged"
+    assert call(*command, "--json").status == 64
+
+
 def test_events_command_no_terminal_and_tell_no_secret(world: World, state: Path, call: Call) -> None:
     state.write_text(state.read_text() + 'db.storage_password = "c0rrect-horse"\n')
     first = call(*APPLY)

@@ -209,6 +209,8 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         f"destroy sind/dev {YES}": {"as declared": 0, "applied and forgotten": 0, "no file": 1},
         "destroy": {"as declared": 1, "nothing runs": 0},
         f"destroy {YES} --lock-timeout 1s": {"locked": 0},
+        f"destroy {YES} --json": {"nothing runs": 0, "as declared": 0, "invalid file": 1},
+        "destroy --json": {"as declared": 64},
         f"destroy sind/dev/node/x {YES}": {"as declared": 64},
     },
     "drift": {
@@ -222,7 +224,11 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "drift --out a/b/c": {"as declared": 1},
         "drift --format xml": {"as declared": 64},
     },
-    "doctor": {"doctor": {"nothing runs": 0}, "doctor -o json": {"nothing runs": 0}},
+    "doctor": {
+        "doctor": {"nothing runs": 0},
+        "doctor -o json": {"nothing runs": 0},
+        "doctor --format json": {"nothing runs": 0},
+    },
     "import": {
         "import sind/dev": {"as declared": 0, "nothing runs": 1},
         "import -o sindplan.toml sind/dev": {"as declared": 1},

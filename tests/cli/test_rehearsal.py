@@ -120,6 +120,19 @@ def test_what_cannot_be_a_rehearsal_is_told_before_anything_is_done(state: Path,
     assert (state.parent / "notes.json").read_text() == '{"kind": "mine"}'
 
 
+def test_a_snapshot_is_not_written_over_it(state: Path, call: Call) -> None:
+    assert call(*APPLY).status == 0
+    kept = state.with_name("lab.json").read_bytes()
+
+    for engine in ((), ("--engine", "sim:lab.json")):
+        said = call("snapshot", *engine, "--out", "lab.json")
+        assert said.status == 1
+        assert "lab.json exists and is not a snapshot of an engine" in said.err
+    assert state.with_name("lab.json").read_bytes() == kept
+    for _ in range(2):
+        assert call("snapshot", "--engine", "sim:lab.json", "--out", "there.json").status == 0
+
+
 def test_a_snapshot_that_it_goes_on_from_is_told_to_be_one_no_more(state: Path, call: Call) -> None:
     assert call(*APPLY).status == 0
     file = state.with_name("lab.json")
