@@ -160,4 +160,6 @@ def _below(folder: str, path: str) -> str | None:
 
 
 def _joined(target: str, inner: str) -> str:
-    return posixpath.normpath(posixpath.join(target, inner.lstrip("/")))
+    """Join two paths that are normal: this is done for every file of a container, whenever one is looked for."""
+    target, inner = target.rstrip("/"), inner.strip("/")
+    return f"{target}/{inner}" if inner else target or "/"

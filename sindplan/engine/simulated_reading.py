@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from sindplan.engine.archive import pack
+from sindplan.engine.archive import largest, pack
 from sindplan.engine.records import Container, ContainerSummary, EngineInfo, Entry, Image, Network, Volume
 from sindplan.engine.refusals import refusal
 from sindplan.engine.simulated_files import FilesError
@@ -78,7 +78,7 @@ class Reading(World):
             entries = self._view(found).below(path)
         except FilesError:
             return {}
-        if entries and len(pack(list(entries.values()))) > limit:
+        if largest(entries.values()) > limit and entries and len(pack(list(entries.values()))) > limit:
             raise refusal("get_files", container, 413, f"the archive of {path} is larger than {limit} bytes")
         return entries
 

@@ -1,10 +1,8 @@
 """Gathering evidence: four calls for the whole engine, then a few for each cluster that is looked at, all at once."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import frozen
 
@@ -26,24 +24,15 @@ from sindplan.model import names
 from sindplan.model.address import Address
 from sindplan.observe.boots import read_boot
 from sindplan.observe.inventory import Found, Inventory
+from sindplan.observe.threads import Threads, pool
 from sindplan.slurm.accounting import AccountingView
 from sindplan.slurm.files import CONFIG
 from sindplan.slurm.port import Slurm, SlurmView
 
-PARALLEL = 16
-"""Calls in flight at once, as sind has it."""
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
-
-
-@contextmanager
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """Yield a thread pool whose waiting work is dropped when an error ends it."""
-    executor = ThreadPoolExecutor(PARALLEL, thread_name_prefix="observe")
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
 
 
 def take_inventory(engine: Engine) -> Inventory:
@@ -94,7 +83,7 @@ class _Reader:
 
     engine: Engine
     slurm: Slurm
-    threads: ThreadPoolExecutor
+    threads: Threads
     probe: bool
     now: Callable[[], float]
 

@@ -18,9 +18,10 @@ from sindplan.model.facts import IMAGE_LABEL, ClusterFacts, Facts, ImageFacts, M
 from sindplan.model.layout import COREDNS
 from sindplan.model.network import is_free
 from sindplan.model.people import Ids, ids_in, ids_of
-from sindplan.observe.gather import gather, pool, take_inventory
+from sindplan.observe.gather import gather, take_inventory
 from sindplan.observe.inventory import Inventory
 from sindplan.observe.surroundings import HERE, Surroundings
+from sindplan.observe.threads import pool
 from sindplan.plan.diff import Observed
 from sindplan.slurm.files import NODES_FILE, node_lines
 from sindplan.slurm.port import Slurm
@@ -107,8 +108,8 @@ def observe(
     }
     references = sorted({*images, *mesh_images, COREDNS})
     with pool() as threads:
-        looked_up = threads.map(lambda reference: look_up(engine, reference, surroundings), references)
-        known = dict(zip(references, looked_up, strict=True))
+        looked_up = {one: threads.submit(look_up, engine, one, surroundings) for one in references}
+        known = {reference: found.result() for reference, found in looked_up.items()}
     nodes = [node for cluster in evidence.clusters for node in cluster.nodes.values()]
     return Observation(
         inventory=inventory,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sindplan.engine.archive import ArchiveError, bounded, pack, unpack
+from sindplan.engine.archive import ArchiveError, bounded, largest, pack, unpack
 from sindplan.engine.records import Entry
 
 LIMIT = 1 << 20
@@ -26,6 +26,16 @@ entries = st.one_of(
 @given(st.lists(entries, unique_by=lambda entry: entry.path))
 def test_what_is_packed_is_unpacked(found):
     assert unpack(pack(found), "/", LIMIT) == {entry.path: entry for entry in found}
+
+
+long_names = st.builds(
+    Entry, path=st.integers(1, 900).map(lambda length: f"/{'é' * length}"), content=st.binary(max_size=9)
+)
+
+
+@given(st.lists(entries | long_names))
+def test_none_is_larger_than_it_may_be(found):
+    assert len(pack(found)) <= largest(found)
 
 
 @given(st.lists(entries))
