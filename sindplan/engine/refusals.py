@@ -31,6 +31,11 @@ _FIX_BY_TEXT: tuple[tuple[str, str], ...] = (
         "Another network of this engine holds these addresses: declare another subnet, or none to let Docker choose.",
     ),
     (
+        "no space left on device",
+        "The engine's disk is full: docker system df says by what. Make room (docker image prune), and apply again.",
+    ),
+    ("disk quota exceeded", "The engine's disk quota is used up: make room, and apply again."),
+    (
         "exchange full",
         "A Linux bridge holds 1023 endpoints at most: spread the nodes over several clusters or realms.",
     ),

@@ -70,6 +70,7 @@ squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|
 _JOIN = """\
 wanted=$1
 nodes=$2
+polls=0
 # Not by ping: that waits for a standby, which answers nobody in its first seconds.
 # It notifies that it is ready before it has read all of its files, so it may still give up.
 until sinfo -h > /dev/null 2>&1; do
@@ -81,7 +82,21 @@ until sinfo -h > /dev/null 2>&1; do
 done
 until [ "$wanted" -eq 0 ] || [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
     awk '$2 !~ /^(down|unk|inval|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
-do sleep 0.1; done
+do
+    if systemctl is-failed -q slurmctld; then
+        echo 'it gave up' >&2
+        exit 1
+    fi
+    # A node with less than its line says is refused until somebody acts; one from before a restart, until it registers anew.
+    refused=$(sinfo -h -n "$nodes" -o '%t|%N has %E' 2> /dev/null | sed -n 's/^inval[^|]*|//p' | sort -u)
+    if [ -z "$refused" ]; then
+        polls=0
+    elif [ $((polls += 1)) -ge 100 ]; then
+        echo "$refused" | paste -s -d ';' | sed 's/;/; /g' >&2
+        exit 1
+    fi
+    sleep 0.1
+done
 # A slurmctld that was started anew hears from the other workers within seconds; silent ones are no reason to fail.
 for _ in $(seq 100); do
     sinfo -h -N -o %t | grep -q '^unk' || break

@@ -1,6 +1,7 @@
 """An apply that fails takes back what it did, and nothing else: ids, labels, files, DNS, Slurm's nodes and running jobs are as before."""
 
 import io
+import re
 import tarfile
 
 import pytest
@@ -83,6 +84,22 @@ def test_a_boot_that_fails(lab, broken):
 
     assert f"{realm}-dev-worker-" in ran.err
     assert all(words in ran.err for words in said), ran.err
+    assert lab.names() == set()
+
+
+def test_workers_that_slurm_refuses_are_not_waited_for_to_the_end(lab):
+    """They register with less than their lines say: that stays so until somebody acts."""
+    realm = lab.realm()
+    lab.declare(
+        lab.cluster(
+            realm, more='[CLUSTER.slurm]\nmain = "NodeName=DEFAULT TmpDisk=99999999"\n[CLUSTER.workers.more]\ncount = 2'
+        )
+    )
+
+    ran = lab.apply("--wait", "5m", code=1)
+
+    assert re.search(r"slurmctld cannot use worker-\[0-\d\]: worker-\[0-\d\] has Low TmpDisk\.", ran.err), ran.err
+    assert ran.seconds < 60
     assert lab.names() == set()
 
 
