@@ -10,14 +10,13 @@ from sindplan.cli import options, output
 from sindplan.errors import DeclarationInvalid, Problem, SindplanError
 from sindplan.render.escape import one_line
 
-CHANGES = 2
 _STDIN = Path("-")
 _SAID_STDIN = Path("<stdin>")
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--check", is_flag=True, help="Write nothing; exit with 2 when a file would be changed.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a file would be changed.")
 def command(paths: tuple[Path, ...], check: bool) -> int:
     """Bring state files into one order and spacing; comments are kept.
 
@@ -46,7 +45,7 @@ def command(paths: tuple[Path, ...], check: bool) -> int:
         if not check:
             rewrite(file, before, after)
         output.data(one_line(str(file)))
-    return CHANGES if check and differing else 0
+    return 1 if check and differing else 0
 
 
 def _from_files(paths: Sequence[Path]) -> list[tuple[Path, bytes, str]]:

@@ -1,7 +1,7 @@
 """The console script: commands, and how every error ends.
 
-Exit status: 0 done or nothing to do; 1 failed; 2 there are changes (with --detailed-exitcode, from drift or fmt --check); 64 wrong usage;
-130 interrupted.
+Exit status: 0 done or nothing to do; 1 failed, refused or (fmt --check) to be formatted; 2 there are changes (with --detailed-exitcode,
+or from drift); 64 wrong usage; 130 interrupted.
 """
 
 import importlib

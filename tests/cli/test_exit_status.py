@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from sindplan.cli import main, options
+from sindplan.engine.simulated import DEFAULT_INFO
 from sindplan.errors import EngineUnreachable
 from sindplan.statefile import read
 from tests.cli.conftest import Call, write_state
@@ -84,6 +86,10 @@ def _moved_since(world: World, folder: Path) -> None:
     world.engine.remove_container("sind-dev-worker-0")
 
 
+def _too_old(world: World, _: Path) -> None:
+    world.engine._info = evolve(DEFAULT_INFO, version="27.0.1", cgroup_version="1")
+
+
 SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
     "nothing runs": _nothing,
     "as declared": _applied,
@@ -97,6 +103,7 @@ SITUATIONS: Mapping[str, Callable[[World, Path], None]] = {
     "no file": _missing,
     "applied and forgotten": _forgotten,
     "locked": _locked,
+    "an engine that is too old": _too_old,
     "saved": _saved,
     "moved since it was saved": _moved_since,
 }
@@ -106,8 +113,8 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
     "validate": {"validate": {"nothing runs": 0, "as declared": 0, "invalid file": 1, "no file": 1}},
     "fmt": {
         "fmt": {"nothing runs": 0, "invalid file": 0, "not toml": 1, "no file": 1},
-        "fmt --check": {"nothing runs": 0, "untidy": 2, "not toml": 1, "no file": 1},
-        "fmt --check sindplan.toml .": {"untidy": 2},
+        "fmt --check": {"nothing runs": 0, "untidy": 1, "not toml": 1, "no file": 1},
+        "fmt --check sindplan.toml .": {"untidy": 1},
         "fmt - sindplan.toml": {"nothing runs": 64},
     },
     "plan": {
@@ -120,6 +127,7 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
             "invalid file": 1,
             "no file": 1,
             "locked": 0,
+            "an engine that is too old": 1,
         },
         "plan --detailed-exitcode": {
             "nothing runs": 2,
@@ -225,9 +233,9 @@ OUTCOMES: Mapping[str, Mapping[str, Mapping[str, int]]] = {
         "drift --format xml": {"as declared": 64},
     },
     "doctor": {
-        "doctor": {"nothing runs": 0},
+        "doctor": {"nothing runs": 0, "an engine that is too old": 1},
+        "doctor --format json": {"nothing runs": 0, "an engine that is too old": 1},
         "doctor -o json": {"nothing runs": 0},
-        "doctor --format json": {"nothing runs": 0},
     },
     "import": {
         "import sind/dev": {"as declared": 0, "nothing runs": 1},
@@ -297,6 +305,16 @@ def test_exit_status(world: World, files: Path, call: Call, arguments: str, situ
     SITUATIONS[situation](world, files)
     said = call(*arguments.split())
     assert said.status == status, said
+
+
+@pytest.mark.parametrize(("arguments", "situation"), [("apply", "nothing runs"), ("destroy", "as declared")])
+@pytest.mark.parametrize(("answer", "status"), [("yes\n", 0), ("no\n", 1), ("\n", 1)])
+def test_of_who_is_asked(
+    world: World, files: Path, call: Call, terminal: Any, arguments: str, situation: str, answer: str, status: int
+) -> None:
+    SITUATIONS[situation](world, files)
+    terminal(answer)
+    assert call(arguments).status == status
 
 
 @pytest.mark.parametrize("command", OUTCOMES)
