@@ -1,4 +1,4 @@
-"""The comment on a pull request: our own words and numbers, and others' text in a block of code that nothing in it ends."""
+"""The comment on a pull request: our own words and numbers, and others' text in blocks of code that nothing in them ends."""
 
 import re
 
@@ -8,6 +8,7 @@ MARKER = "<!-- sindplan plan -->"
 """By which the bot finds its own comment; the same in somebody else's means nothing."""
 MOST = 60_000
 """Bytes; GitHub takes some 65,000 characters."""
+_MOST_OF_PRIVILEGES = 20_000
 _LONGEST_LINE = 500
 _RUN = re.compile(r"`+")
 
@@ -25,8 +26,12 @@ def body(review: Review | None, text: str, verdict: str, head: str) -> str:
     parts = [MARKER, f"### sindplan: {title}", f"{verdict} (commit `{head}`)"]
     if review is not None:
         parts.append(f"Digest: `{review.digest}`")
+    if review is not None and review.privileges:
+        listed = _fence(_fitting([_ends(_plain(one)) for one in review.privileges], _MOST_OF_PRIVILEGES))
+        parts.append(f"New nodes get privileges:\n\n{listed}")
     room = MOST - sum(len(part.encode()) + 2 for part in parts) - 300
-    details = f"<details><summary>What sindplan said</summary>\n\n{_fence(_fitting(text, room))}\n\n</details>"
+    lines = [_plain(line)[:_LONGEST_LINE] for line in text.split("\n")]
+    details = f"<details><summary>What sindplan said</summary>\n\n{_fence(_fitting(lines, room))}\n\n</details>"
     return "\n\n".join([*parts, details]) + "\n"
 
 
@@ -36,13 +41,18 @@ def _title(review: Review) -> str:
     return f"{', '.join(said) or 'no changes'}{blocked}"
 
 
-def _fitting(text: str, room: int) -> list[str]:
+def _fitting(lines: list[str], room: int) -> list[str]:
     """Return lines that fit; a text that is too long loses its middle, since its end has the counts."""
-    lines = [_plain(line)[:_LONGEST_LINE] for line in text.split("\n")]
     while sum(len(line.encode()) + 1 for line in lines) + _longest_run(lines) * 2 > room:
         keep = len(lines) * 3 // 8
         lines = [*lines[:keep], "... lines are left out ...", *lines[len(lines) - keep :]]
     return lines
+
+
+def _ends(line: str) -> str:
+    """Return a line that loses its middle when it is too long: a privilege names the nodes first, and itself last."""
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
 
 
 def _plain(line: str) -> str:

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sindplan_ci.forge import Request
+from sindplan_ci.forge import Approval, Request
 from sindplan_ci.http import Client, Failed
-from sindplan_ci.review import is_digest
 
 CHECK = "sindplan plan"
 _OURS = "sindplan:1:"
@@ -64,20 +63,21 @@ class GitHub:
                 return
         self._client.call("POST", f"{self._repository}/issues/{request.number}/comments", {"body": body})
 
-    def decide(self, request: Request, digest: str, verdict: str) -> None:
+    def decide(self, request: Request, approval: Approval | None, verdict: str) -> None:
         """Make a check run on the request's newest commit."""
+        shown = "" if approval is None else f"Digest: `{approval.digest}`"
         content: Mapping[str, Any] = {
             "name": CHECK,
             "head_sha": request.head,
             "status": "completed",
-            "conclusion": "success" if digest else "failure",
-            "external_id": f"{_OURS}{digest}",
-            "output": {"title": verdict[:200], "summary": f"{verdict}\n\n{f'Digest: `{digest}`' if digest else ''}"},
+            "conclusion": "failure" if approval is None else "success",
+            "external_id": f"{_OURS}{approval or ''}",
+            "output": {"title": verdict[:200], "summary": f"{verdict}\n\n{shown}"},
         }
         self._client.call("POST", f"{self._repository}/check-runs", content)
 
-    def approved(self, head: str) -> str:
-        """Return the digest in the newest check run of the bot on exactly this commit."""
+    def approved(self, head: str) -> Approval | None:
+        """Return what is approved by the newest check run of the bot on exactly this commit."""
         path = f"{self._repository}/commits/{head}/check-runs"
         ours = [
             one
@@ -88,10 +88,11 @@ class GitHub:
             and str(one.get("external_id")).startswith(_OURS)
         ]
         if not ours:
-            return ""
+            return None
         newest = max(ours, key=lambda one: int(one["id"]))
-        digest = str(newest["external_id"]).removeprefix(_OURS)
-        return digest if newest.get("conclusion") == "success" and is_digest(digest) else ""
+        if newest.get("conclusion") != "success":
+            return None
+        return Approval.read(str(newest["external_id"]).removeprefix(_OURS))
 
 
 def _request(one: Mapping[str, Any]) -> Request:

@@ -4,14 +4,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sindplan_ci.forge import Request
+from sindplan_ci.forge import Approval, Request
 from sindplan_ci.http import Client, Failed
-from sindplan_ci.review import is_digest
 
 JOB = "sindplan plan"
 _LEFT = ("plan.json", "plan.txt")
 _OURS = "sindplan "
-"""Begins the name of our commit statuses; the digest is the rest, since GitLab may refuse to let a status become another."""
+"""Begins the name of our commit statuses; the approval is the rest, since GitLab may refuse to let a status become another."""
 
 
 class GitLab:
@@ -60,24 +59,24 @@ class GitLab:
                 return
         self._client.call("POST", notes, {"body": body})
 
-    def decide(self, request: Request, digest: str, verdict: str) -> None:
-        """Make a commit status that has the digest; of a plan that is not right there is none."""
-        if digest and self.approved(request.head) != digest:
-            content = {"state": "success", "name": f"{_OURS}{digest}", "description": verdict[:200]}
+    def decide(self, request: Request, approval: Approval | None, verdict: str) -> None:
+        """Make a commit status that has the approval; of a plan that is not approved there is none."""
+        if approval is not None and self.approved(request.head) != approval:
+            content = {"state": "success", "name": f"{_OURS}{approval}", "description": verdict[:200]}
             self._client.call("POST", f"{self._project}/statuses/{request.head}", content)
 
-    def approved(self, head: str) -> str:
-        """Return the digest in the newest commit status of the bot on exactly this commit."""
+    def approved(self, head: str) -> Approval | None:
+        """Return what is approved by the newest commit status of the bot on exactly this commit."""
         ours = [
-            one
+            (int(one["id"]), approval)
             for one in self._client.listed(f"{self._project}/repository/commits/{head}/statuses", all="true")
             if one["sha"] == head
             and one["status"] == "success"
             and (one.get("author") or {}).get("id") == self._bot
             and str(one["name"]).startswith(_OURS)
-            and is_digest(str(one["name"]).removeprefix(_OURS))
+            and (approval := Approval.read(str(one["name"]).removeprefix(_OURS))) is not None
         ]
-        return str(max(ours, key=lambda one: int(one["id"]))["name"]).removeprefix(_OURS) if ours else ""
+        return max(ours, key=lambda one: one[0])[1] if ours else None
 
     def fetch(self, request: Request, folder: Path) -> bool:
         """Put into a folder what the newest run on a request's newest commit has left; return whether one has ended."""

@@ -12,9 +12,9 @@ from sindplan_ci.github import GitHub
 from sindplan_ci.gitlab import GitLab
 from sindplan_ci.http import Failed
 from sindplan_ci.review import NoPlan, read_review
-from sindplan_ci.stages import approved, judge, report, sweep
+from sindplan_ci.stages import Labels, approved, judge, report, sweep
 
-LABEL = "sindplan: destroy"
+LABELS = Labels(destroy="sindplan: destroy", privileged="sindplan: privileged")
 GUARDED = (".github/*", ".gitlab-ci.yml", ".gitlab/*", "action.yml", "ci/*", "sindplan", "sindplan/*", ".gitmodules")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -34,30 +34,32 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(said: argparse.Namespace) -> int:
+    labels = Labels(destroy=said.label, privileged=said.privileged_label)
     match said.stage:
         case "gate":
-            return _gate(said)
+            return _gate(said, labels)
         case "approved":
             forge = _forge(said.bot, said.app)
-            print(approved(forge, said.plan, commit=said.commit, base=said.base, label=said.label))  # noqa: T201
+            approval = approved(forge, said.plan, commit=said.commit, base=said.base, labels=labels)
+            print(approval.digest, *(["--allow-privileged"] if approval.privileges else []))  # noqa: T201
             return 0
     forge, guarded = _forge(said.bot, said.app), (*GUARDED, *said.guard)
     if said.stage == "report":
-        print(report(forge, said.folder, head=said.commit, base=said.base, label=said.label, guarded=guarded))  # noqa: T201
+        print(report(forge, said.folder, head=said.commit, base=said.base, labels=labels, guarded=guarded))  # noqa: T201
         return 0
     if not isinstance(forge, GitLab):
         raise Failed("sweep is for GitLab; on GitHub a run reports on itself.")
-    for line in sweep(forge, base=said.base, label=said.label, guarded=guarded):
+    for line in sweep(forge, base=said.base, labels=labels, guarded=guarded):
         print(line)  # noqa: T201
     return 0
 
 
-def _gate(said: argparse.Namespace) -> int:
+def _gate(said: argparse.Namespace, labels: Labels) -> int:
     try:
         review = read_review(said.plan)
     except NoPlan as error:
         raise Failed(str(error)) from None
-    verdict, right = judge(review, [name.strip() for name in said.labels.split(",")], said.label)
+    verdict, right = judge(review, [name.strip() for name in said.labels.split(",")], labels)
     print(verdict)  # noqa: T201
     return 0 if right else 1
 
@@ -67,9 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     stages = parser.add_subparsers(dest="stage", required=True)
     one = stages.add_parser("report", help="say on a request what an untrusted run has found")
     one.add_argument("--folder", type=Path, required=True, help="what the run has left")
-    two = stages.add_parser("approved", help="print the digest that may be applied after a merge")
+    two = stages.add_parser("approved", help="print what `apply --approve` may be given after a merge")
     three = stages.add_parser("sweep", help="report on every open request; for GitLab")
-    four = stages.add_parser("gate", help="fail when a plan destroys and the label is missing; needs no token")
+    four = stages.add_parser("gate", help="fail when a plan needs a label that is missing; needs no token")
     four.add_argument("--labels", default="", help="the labels of the request, with commas between them")
     for each in (one, three):
         each.add_argument(
@@ -79,10 +81,13 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--plan", type=Path, required=True, help="a plan as JSON: for an apply, the engine's own")
     for each in (one, two):
         each.add_argument("--commit", type=_commit, required=True, help="the newest commit, or the merged one")
-    four.add_argument("--label", default=LABEL, help="what a plan that destroys needs")
+    for each in (one, two, three, four):
+        each.add_argument("--label", default=LABELS.destroy, help="what a plan that destroys needs")
+        each.add_argument(
+            "--privileged-label", default=LABELS.privileged, help="what a plan that gives new nodes privileges needs"
+        )
     for each in (one, two, three):
         each.add_argument("--base", default="main", help="the branch that requests are merged onto")
-        each.add_argument("--label", default=LABEL, help="what a plan that destroys needs")
         each.add_argument("--bot", default="github-actions[bot]", help="the login of the token's comments")
         each.add_argument("--app", default="github-actions", help="the app of the token's check runs")
     return parser

@@ -1,5 +1,6 @@
-"""What an untrusted run has left behind, read with care: the counts of a plan, its digest, and text to be shown."""
+"""What an untrusted run has left behind, read with care: the counts of a plan, its digest and privileges, and text to be shown."""
 
+import hashlib
 import json
 import os
 import re
@@ -32,16 +33,23 @@ class Review:
     Attributes:
         counts: Resources by what happens to them.
         blocked: Whether sindplan itself would refuse it.
+        privileges: What new nodes get beyond their own, as anybody may have written it.
     """
 
     digest: str
     counts: Mapping[str, int]
     blocked: bool
+    privileges: tuple[str, ...] = ()
 
     @property
     def destructive(self) -> bool:
         """Whether something that is there goes, for good or to be made anew."""
         return self.counts["delete"] > 0 or self.counts["replace"] > 0
+
+    @property
+    def hashed_privileges(self) -> str:
+        """By which it is known again which privileges were listed: 64 hexadecimal digits, or nothing when none were."""
+        return hashlib.sha256(json.dumps(self.privileges).encode()).hexdigest() if self.privileges else ""
 
 
 def read_review(path: Path) -> Review:
@@ -52,12 +60,16 @@ def read_review(path: Path) -> Review:
         raise NoPlan(f"{path.name} is not JSON.") from None
     try:
         digest, blocked = content["sindplan"]["digest"], content["sindplan"]["blocked"]
+        privileges = content["sindplan"]["privileges"]
         actions = [tuple(one["change"]["actions"]) for one in content["resource_changes"]]
     except (KeyError, TypeError):
         raise NoPlan(f"{path.name} is no plan of sindplan's.") from None
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest) or not isinstance(blocked, bool):
         raise NoPlan(f"{path.name} has no digest.")
-    return Review(digest, _counts(actions), blocked)
+    if not isinstance(privileges, list) or not all(isinstance(one, str) for one in privileges):
+        # What is not known cannot be called none.
+        raise NoPlan(f"{path.name} does not list privileges.")
+    return Review(digest, _counts(actions), blocked, tuple(privileges))
 
 
 def is_digest(text: Any) -> bool:  # noqa: ANN401 - it came out of JSON

@@ -15,6 +15,10 @@ from tests.ci.forges import BOT, TOKEN, Hub, served
 HEAD, OTHER, MERGED = "a" * 40, "b" * 40, "c" * 40
 DIGEST, ANOTHER = (f"sha256:{hashlib.sha256(text).hexdigest()}" for text in (b"1", b"2"))
 CREATE, DELETE, REPLACE = ["create"], ["delete"], ["delete", "create"]
+ADMIN = "sind/dev: worker-1: added capability SYS_ADMIN"
+PRIVILEGED = "sindplan: privileged"
+APPROVED = f"{DIGEST}:privileges:{hashlib.sha256(json.dumps([ADMIN]).encode()).hexdigest()}"
+"""By which the forge keeps that a plan was approved whose one privilege is that one."""
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -40,10 +44,20 @@ def run(hub: Hub, capsys: pytest.CaptureFixture[str]) -> Run:
     return ran
 
 
-def left(folder: Path, *actions: Any, text: str = "Plan: some.", digest: Any = DIGEST, blocked: Any = False) -> Path:
+def left(
+    folder: Path,
+    *actions: Any,
+    text: str = "Plan: some.",
+    digest: Any = DIGEST,
+    blocked: Any = False,
+    privileges: Any = (),
+) -> Path:
     """Leave what an untrusted run leaves."""
     changes = [{"address": f"sind/dev/x/{n}", "change": {"actions": one}} for n, one in enumerate(actions)]
-    content = {"resource_changes": changes, "sindplan": {"digest": digest, "blocked": blocked}}
+    content = {
+        "resource_changes": changes,
+        "sindplan": {"digest": digest, "blocked": blocked, "privileges": privileges},
+    }
     (folder / "plan.json").write_text(json.dumps(content))
     (folder / "plan.txt").write_text(text)
     return folder
@@ -107,6 +121,10 @@ def test_a_plan_that_destroys_needs_the_label(hub: Hub, run: Run, tmp_path: Path
         {"raw": "[" * 100_000},
         {"raw": ""},
         {"raw": '{"sindplan": 3}'},
+        {"raw": json.dumps({"resource_changes": [], "sindplan": {"digest": DIGEST, "blocked": False}})},
+        {"privileges": None},
+        {"privileges": "SYS_ADMIN"},
+        {"privileges": [["SYS_ADMIN"]]},
         {"raw": None},
     ],
 )
@@ -257,6 +275,80 @@ def test_the_label_is_asked_for_again_when_the_engine_has_planned(hub: Hub, run:
     assert "needs the label" in approve(run, tmp_path)[2]
     hub.pulls[0]["labels"] = [{"name": "sindplan: destroy"}]
     assert approve(run, tmp_path)[0] == 0
+
+
+def test_a_plan_with_privileges_needs_the_label_of_its_own(hub: Hub, run: Run, tmp_path: Path) -> None:
+    hub.open(7, HEAD, "sindplan: destroy")
+    left(tmp_path, CREATE, privileges=[ADMIN])
+
+    assert f"gives new nodes privileges: it needs the label `{PRIVILEGED}`" in reported(run, tmp_path)
+    assert (last(hub)["conclusion"], DIGEST in last(hub)["external_id"]) == ("failure", False)
+    assert f"New nodes get privileges:\n\n```text\n{ADMIN}\n```\n" in hub.comments[0]["body"]
+
+    # One label is not the other.
+    hub.pulls[0]["labels"] = [{"name": PRIVILEGED}]
+    assert reported(run, tmp_path) == "Merging applies exactly this plan, or nothing.\n"
+    assert (last(hub)["conclusion"], last(hub)["external_id"]) == ("success", f"sindplan:1:{APPROVED}")
+    left(tmp_path, DELETE, privileges=[ADMIN])
+    assert "needs the label `sindplan: destroy`" in reported(run, tmp_path)
+    hub.pulls[0]["labels"] = []
+    said = reported(run, tmp_path)
+    assert "`sindplan: destroy`" in said
+    assert f"`{PRIVILEGED}`" in said
+
+
+def test_privileges_are_allowed_where_they_were_approved_and_the_label_is_still_there(
+    hub: Hub, run: Run, tmp_path: Path
+) -> None:
+    hub.open(7, HEAD, PRIVILEGED)
+    reported(run, left(tmp_path, CREATE, privileges=[ADMIN]))
+    hub.merge(7, MERGED)
+
+    assert approve(run, tmp_path) == (0, f"{DIGEST} --allow-privileged\n", "")
+    hub.pulls[0]["labels"] = []
+    status, out, err = approve(run, tmp_path)
+    assert (status, out) == (1, "")
+    assert "needs the label" in err
+
+
+def test_a_label_alone_allows_no_privileges(hub: Hub, run: Run, tmp_path: Path) -> None:
+    """A run that hid some or all of its plan's privileges gains nothing, whatever labels the request has."""
+    hub.open(7, HEAD, PRIVILEGED)
+    reported(run, left(tmp_path, CREATE))
+    assert last(hub)["external_id"] == f"sindplan:1:{DIGEST}"
+    hub.merge(7, MERGED)
+    assert approve(run, tmp_path) == (0, f"{DIGEST}\n", "")
+    status, out, err = approve(run, left(tmp_path, CREATE, privileges=[ADMIN]))
+
+    assert (status, out) == (1, "")
+    assert "other privileges than those that were listed and approved on #7" in err
+
+
+def test_privileges_that_anybody_has_written_are_none(hub: Hub, run: Run, tmp_path: Path) -> None:
+    hub.open(7, HEAD, PRIVILEGED)
+    hub.merge(7, MERGED)
+    left(tmp_path, CREATE, privileges=[ADMIN])
+    good = {"name": CHECK, "head_sha": HEAD, "conclusion": "success", "external_id": f"sindplan:1:{APPROVED}"}
+    hub.check("github-actions", **{**good, "external_id": f"sindplan:1:{DIGEST}"})
+    hub.say(7, BOT, f"{comment.MARKER} {good['external_id']}")
+    hub.check("stranger", **good)
+    hub.check("github-actions", **{**good, "head_sha": OTHER})
+    assert approve(run, tmp_path)[:2] == (1, "")
+    for text in (
+        f"{APPROVED}0",
+        f"{APPROVED}\n",
+        APPROVED[:-1],
+        f"{DIGEST}:privileges:",
+        f"{DIGEST} --allow-privileged",
+    ):
+        hub.check("github-actions", **{**good, "external_id": f"sindplan:1:{text}"})
+        assert "has approved no plan" in approve(run, tmp_path)[2]
+
+    hub.check("github-actions", **good)
+    assert approve(run, tmp_path)[:2] == (0, f"{DIGEST} --allow-privileged\n")
+    # Nor is anything allowed to a plan that has others, more, or none.
+    for others in (["sind/dev: worker-1: added capability CHOWN"], [ADMIN, ADMIN], []):
+        assert approve(run, left(tmp_path, CREATE, privileges=others))[:2] == (1, "")
 
 
 def test_errors_of_the_forge_are_told(hub: Hub, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

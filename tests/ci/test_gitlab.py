@@ -10,7 +10,7 @@ import yaml
 from sindplan_ci import comment, main
 from sindplan_ci.gitlab import JOB
 from tests.ci.forges import TOKEN, Lab, served
-from tests.ci.test_github import ANOTHER, DIGEST, HEAD, MERGED, OTHER
+from tests.ci.test_github import ADMIN, ANOTHER, APPROVED, DIGEST, HEAD, MERGED, OTHER, PRIVILEGED
 from tests.cli.conftest import ROOT
 
 Run = Callable[..., tuple[int, str, str]]
@@ -39,9 +39,10 @@ def run(lab: Lab, capsys: pytest.CaptureFixture[str]) -> Run:
     return ran
 
 
-def plan(*actions: list[str], digest: str = DIGEST) -> bytes:
+def plan(*actions: list[str], digest: str = DIGEST, privileges: tuple[str, ...] = ()) -> bytes:
     changes = [{"change": {"actions": one}} for one in actions]
-    return json.dumps({"resource_changes": changes, "sindplan": {"digest": digest, "blocked": False}}).encode()
+    said = {"digest": digest, "blocked": False, "privileges": privileges}
+    return json.dumps({"resource_changes": changes, "sindplan": said}).encode()
 
 
 def test_every_open_request_gets_one_note_which_is_written_anew_only_for_news(lab: Lab, run: Run) -> None:
@@ -117,6 +118,44 @@ def test_the_approved_digest_is_the_bots_on_the_exact_commit(lab: Lab, run: Run,
     assert "needs the label" in run(*arguments)[2]
     (tmp_path / "plan.json").write_bytes(plan(["create"], digest=ANOTHER))
     assert "was approved" in run(*arguments)[2]
+
+
+def test_privileges_need_a_label_when_they_are_approved_and_when_they_are_given(
+    lab: Lab, run: Run, tmp_path: Path
+) -> None:
+    content = plan(["create"], privileges=(ADMIN,))
+    (tmp_path / "plan.json").write_bytes(content)
+    arguments = ("approved", "--plan", str(tmp_path / "plan.json"), "--commit", MERGED)
+    lab.open(7, HEAD)
+    lab.ran(7, HEAD, plan_json=content, plan_txt=b"")
+    assert f"needs the label `{PRIVILEGED}`" in run("sweep")[1]
+    assert lab.statuses == []
+    assert ADMIN in lab.notes[0]["body"]
+    lab.requests[0]["labels"] = [PRIVILEGED]
+    lab.requests[0].update(state="merged", merge_commit_sha=MERGED)
+    # A stranger's job may be called so; an approval without them allows none, whatever the labels.
+    lab.status(1, HEAD, f"sindplan {APPROVED}")
+    lab.status(99, HEAD, f"sindplan {DIGEST}")
+    assert "other privileges than" in run(*arguments)[2]
+
+    lab.requests[0]["state"] = "opened"
+    run("sweep")
+    run("sweep")
+    assert [one["name"] for one in lab.statuses[2:]] == [f"sindplan {APPROVED}"]
+    lab.requests[0]["state"] = "merged"
+
+    assert run(*arguments) == (0, f"{DIGEST} --allow-privileged\n", "")
+    lab.requests[0]["labels"] = []
+    assert "needs the label" in run(*arguments)[2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "status"), [("", 1), ("sindplan: destroy", 1), (PRIVILEGED, 0), (f"a,{PRIVILEGED}", 0)]
+)
+def test_the_gate_asks_for_the_label_of_privileges(tmp_path: Path, labels: str, status: int) -> None:
+    (tmp_path / "plan.json").write_bytes(plan(["create"], privileges=(ADMIN,)))
+
+    assert main.main(("gate", "--plan", str(tmp_path / "plan.json"), "--labels", labels)) == status
 
 
 @pytest.mark.parametrize(

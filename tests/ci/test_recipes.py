@@ -13,8 +13,9 @@ import yaml
 
 from sindplan.cli.main import run
 from sindplan_ci.main import GUARDED
-from tests.ci.forges import TOKEN, Hub, served
-from tests.ci.test_github import HEAD, MERGED
+from tests.ci.forges import TOKEN, Hub, Lab, served
+from tests.ci.test_github import HEAD, MERGED, PRIVILEGED
+from tests.ci.test_gitlab import RECIPE
 from tests.cli.conftest import ROOT, write_state
 
 GITHUB = ROOT / "examples" / "ci" / "github"
@@ -154,6 +155,82 @@ def test_from_a_request_to_an_apply(runner: Path, hub: Hub, capsys: pytest.Captu
         assert _workers(runner) == 1
         write_state(runner, 2)
         applied = shell(step_of("apply"), runner, GITHUB_SHA=MERGED, **forge)
+        assert applied.returncode == 0, applied
+        assert _workers(runner) == 2
+    capsys.readouterr()
+
+
+ADMINS = '[realms.sind.clusters.dev.workers.tracing]\ncount = 1\ncap_add = ["SYS_ADMIN"]\n'
+
+
+def write_privileged(folder: Path) -> None:
+    file = write_state(folder, 1)
+    file.write_text(f"{file.read_text(encoding='utf-8')}{ADMINS}", encoding="utf-8")
+
+
+def test_on_github_privileges_are_given_when_their_label_was(
+    runner: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_state(runner, 1)
+    assert run(["apply", "--engine", "sim:engine.json", "--auto-approve"]) == 0
+    write_privileged(runner / "request")
+    write_privileged(runner)
+    assert plan_step(runner).returncode == 0
+    with served(hub) as address:
+        forge = {"GITHUB_API_URL": address, "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "a/b"}
+        hub.open(7, HEAD)
+        assert "needs the label" in shell(step_of("report"), runner, HEAD_SHA=HEAD, **forge).stdout
+        hub.merge(7, MERGED)
+        hub.pulls[0]["labels"] = [{"name": PRIVILEGED}]
+        assert shell(step_of("apply"), runner, GITHUB_SHA=MERGED, **forge).returncode == 1
+        assert _workers(runner) == 1
+
+        hub.pulls[0]["state"] = "open"
+        told = shell(step_of("report"), runner, HEAD_SHA=HEAD, **forge)
+        assert told.stdout == "Merging applies exactly this plan, or nothing.\n", told
+        assert "added capability SYS_ADMIN\n```" in hub.comments[0]["body"]
+        hub.merge(7, MERGED)
+        applied = shell(step_of("apply"), runner, GITHUB_SHA=MERGED, **forge)
+        assert applied.returncode == 0, applied
+        assert _workers(runner) == 2
+    capsys.readouterr()
+
+
+def job_of(name: str) -> str:
+    """Return what a job of GitLab's runs, but for what fetches sindplan and the snapshot."""
+    lines = [line for line in RECIPE[name]["script"] if not line.startswith(("pip ", "git "))]
+    return "\n".join(lines)
+
+
+def test_on_gitlab_privileges_are_given_when_their_label_was(runner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_state(runner, 1)
+    assert run(["apply", "--engine", "sim:engine.json", "--auto-approve"]) == 0
+    (runner / "lab.json").write_bytes((runner / "engine.json").read_bytes())
+    write_privileged(runner)
+    common = {"GITLAB_CI": "true", "CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_SHA": MERGED}
+    planned = shell(job_of("sindplan plan"), runner, CI_MERGE_REQUEST_LABELS="", **common)
+    assert planned.returncode == 1
+    assert planned.stdout.endswith(f"This plan gives new nodes privileges: it needs the label `{PRIVILEGED}`.\n"), (
+        planned
+    )
+    assert shell(job_of("sindplan plan"), runner, CI_MERGE_REQUEST_LABELS=PRIVILEGED, **common).returncode == 0
+    lab = Lab()
+    with served(lab) as address:
+        forge = {"CI_API_V4_URL": address, "SINDPLAN_BOT_TOKEN": TOKEN, **common}
+        lab.open(7, HEAD)
+        left = {
+            name: (runner / "sindplan-plan" / name.replace("_", ".")).read_bytes() for name in ("plan_json", "plan_txt")
+        }
+        lab.ran(7, HEAD, **left)
+        assert "needs the label" in shell(job_of("sindplan report"), runner, **forge).stdout
+        lab.requests[0].update(state="merged", merge_commit_sha=MERGED, labels=[PRIVILEGED])
+        assert shell(job_of("sindplan apply"), runner, **forge).returncode == 1
+        assert _workers(runner) == 1
+
+        lab.requests[0]["state"] = "opened"
+        assert "Merging applies" in shell(job_of("sindplan report"), runner, **forge).stdout
+        lab.requests[0]["state"] = "merged"
+        applied = shell(job_of("sindplan apply"), runner, **forge)
         assert applied.returncode == 0, applied
         assert _workers(runner) == 2
     capsys.readouterr()
