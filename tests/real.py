@@ -264,15 +264,36 @@ class Lab:
         seconds = datetime.fromisoformat(f"{whole}+00:00").timestamp()
         return f"{seconds:.0f}.{rest:0<9}"
 
-    def events(self, since: str, until: str = "") -> Iterator[dict[str, Any]]:
-        """Yield what the engine says of this test's objects, until then, or for a minute as it comes."""
-        last = until or str(int(float(since)) + 60)
-        for event in self.docker.events(since=since, until=last, decode=True):
+    def events(self, since: str, marker: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what the engine says of this test's objects, for a minute as it comes, or until a volume `marker` goes.
+
+        The engine remembers its last 256 events only, of all tests together: what is to be heard is listened to while it happens.
+        """
+        last = "" if marker else str(int(float(since)) + 60)
+        for event in self.docker.events(since=since, until=last or None, decode=True):
             # An error comes as an answer like any other, and would look as if nothing had happened.
             assert "Actor" in event, event
+            if marker and (event["Action"], event["Actor"]["ID"]) == ("destroy", marker):
+                return
             named = event["Actor"]["Attributes"].get("name", "")
             if self.mine(named) or self.mine(event["Actor"]["ID"]):
                 yield event
+
+    @contextlib.contextmanager
+    def hearing(self) -> Iterator[list[dict[str, Any]]]:
+        """Collect what the engine says of this test's objects meanwhile; all of it is there at the end."""
+        marker = f"heard-{uuid.uuid4().hex}"
+        heard: list[dict[str, Any]] = []
+        since = self.now()
+        listener = threading.Thread(target=lambda: heard.extend(self.events(since, marker)), daemon=True)
+        listener.start()
+        try:
+            yield heard
+        finally:
+            self.docker.create_volume(marker)
+            self.docker.remove_volume(marker)
+            listener.join(_WORKS)
+            assert not listener.is_alive(), "the engine has not said what happened last"
 
     def identity(self, *names: str) -> dict[str, tuple[str, str]]:
         """Return id and start time of containers, which tell whether they were left alone; of all unless some are named."""

@@ -51,8 +51,7 @@ def test_the_kitchen_sink_and_its_secrets(lab):
 
     # Only an apply looks for secrets.
     outputs = [lab.plan("--out", str(saved), code=2)]
-    since = lab.now()
-    with sampled_arguments() as arguments:
+    with lab.hearing() as events, sampled_arguments() as arguments:
         outputs.append(lab.apply(SINDPLAN_SECRET_STORAGE=password))
     lab.settled()
     outputs += [lab.sindplan("plan", "-f", str(lab.file), "--format", "json"), lab.sindplan("drift", "--realm", realm)]
@@ -69,7 +68,7 @@ def test_the_kitchen_sink_and_its_secrets(lab):
     shown |= {str(path): path.read_bytes() for path in lab.folder.rglob("*") if path.is_file()}
     shown |= {"arguments": b"\n".join(arguments), "objects": described(lab), **logs(lab)}
     # Docker says each command that it runs in a container.
-    shown["commands"] = "\n".join(event["Action"] for event in lab.events(since, lab.now())).encode()
+    shown["commands"] = "\n".join(event["Action"] for event in events).encode()
     assert {saved, imported, there} <= {path for path in lab.folder.rglob("*") if path.is_file()}
     assert [(where, form) for where, text in shown.items() for form in hidden if form in text] == []
     # What is looked through is what it is taken for: the nodes' processes, and what is written about them.

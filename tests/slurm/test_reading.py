@@ -21,9 +21,8 @@ def test_plans_change_nothing(lab, options, passing, actions):
     lab.declare(lab.cluster(realm, workers="count = 2"))
     lab.apply()
     before = lab.snapshot()
-    since = lab.now()
 
-    with fault_proxy(lab.address, passing=passing) as proxy:
+    with lab.hearing() as events, fault_proxy(lab.address, passing=passing) as proxy:
         lab.plan(*options, DOCKER_HOST=proxy.address)
         lab.declare(lab.cluster(realm, workers="count = 3"), lab.cluster(realm, "more"))
         lab.plan(*options, "--out", str(lab.folder / "plan"), code=2, DOCKER_HOST=proxy.address)
@@ -32,7 +31,7 @@ def test_plans_change_nothing(lab, options, passing, actions):
         lab.sindplan("doctor", DOCKER_HOST=proxy.address)
 
     assert proxy.struck == ()
-    seen = {event["Action"].partition(":")[0] for event in lab.events(since, lab.now())}
+    seen = {event["Action"].partition(":")[0] for event in events}
     assert seen <= actions
     assert (seen >= COMMANDS) is not bool(options)
     assert lab.snapshot() == before
