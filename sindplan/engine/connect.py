@@ -1,7 +1,7 @@
 """Where the engine is: as docker's own command decides it. Imports the docker SDK: load it only when connecting."""
 
 import os
-from urllib.parse import urlsplit
+import shlex
 
 import docker
 from attrs import frozen
@@ -41,8 +41,14 @@ class Place:
         Raises:
             EngineUnreachable: The address or what is needed to reach it is wrong.
         """
+        if self.address.startswith("ssh://"):
+            # The SDK's own way leaves ssh processes behind, which hold the output open: `sindplan apply | tee log` would not end.
+            raise EngineUnreachable(
+                f"The engine at {self.address} (from {self.origin}) is behind SSH, which sindplan does not speak itself.",
+                _fix_for(self.address),
+            )
         try:
-            return docker.APIClient(base_url=self.address, version=version, tls=self.tls or False, use_ssh_client=True)
+            return docker.APIClient(base_url=self.address, version=version, tls=self.tls or False)
         except (DockerException, ValueError) as error:
             raise EngineUnreachable(
                 f"The engine address {self.address!r} (from {self.origin}) cannot be used: {error}.",
@@ -105,10 +111,10 @@ def _plain(address: str) -> str:
 
 
 def _fix_for(address: str) -> str:
-    try:
-        scheme = urlsplit(address).scheme
-    except ValueError:
-        scheme = ""
-    if scheme == "ssh":
-        return "Install the SDK's SSH support: pip install 'docker[ssh]'."
-    return "An address looks like unix:///var/run/docker.sock, tcp://host:2375 or ssh://user@host."
+    if not address.startswith("ssh://"):
+        return "An address looks like unix:///var/run/docker.sock or tcp://host:2375."
+    host = address.removeprefix("ssh://").rstrip("/") or "user@host"
+    return (
+        f"Have ssh bring its socket here: ssh -fNT -L /tmp/engine.sock:/var/run/docker.sock {shlex.quote(f'ssh://{host}')}; then "
+        "DOCKER_HOST=unix:///tmp/engine.sock"
+    )

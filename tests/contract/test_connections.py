@@ -192,6 +192,7 @@ class TestNobody:
             "\x00",
             "ä",
             "ssh://",
+            "ssh://me@host:2222",
             "unix://" + "x" * 200,
         ],
     )
