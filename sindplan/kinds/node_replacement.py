@@ -113,6 +113,8 @@ def prove(run: Run, action: Action) -> None:
     state = view.nodes.get(address.name) if view is not None else None
     if state is not None and state.leaving:
         run.slurm.resume(controller, workers)
+        # Until it has answered once more Slurm gives it no job, and the next of its group would be drained meanwhile.
+        run.slurm.join(controller, workers, run.wait)
 
 
 def discard(run: Run, action: Action) -> None:

@@ -196,3 +196,50 @@ def test_one_with_accounting_is_imported_with_its_accounts_and_what_is_stopped_s
         }
         lab.destroy()
         assert lab.names() == set()
+
+
+def test_controller_and_database_of_sinds_are_replaced_with_what_only_their_containers_hold(tmp_path):
+    """sind gives a volume neither to slurmctld's state nor to the database: queue and history move over, or are lost."""
+    with new_lab(tmp_path) as lab:
+        realm = lab.realm()
+        controller, db = f"{realm}-dev-controller", f"{realm}-dev-db"
+        more = MORE.replace("CLUSTER", f"realms.{realm}.clusters.dev")
+        lab.declare(lab.cluster(realm), more, f"[realms.{realm}.clusters.dev.db]\n")
+        make_all(sind_of(lab, realm), SlurmCommands(lab.engine), read([lab.file]))
+        lab.wait(db, "systemctl -q is-active mariadb")
+        lab.read(db, "bash", "-c", DATABASE)
+        lab.read(controller, "systemctl", "restart", "slurmctld")
+        lab.wait(controller, '[ -n "$(sacctmgr -n -P show cluster format=cluster)" ]')
+        lab.read(controller, "sacctmgr", "-i", "add", "account", "physics", "MaxJobs=5")
+        lab.wait(controller, "sinfo -hN -t idle -o %N | grep -q worker-0")
+        job = ("sbatch", "--parsable", "-D", "/data", "--wrap", "hostname")
+        done = lab.read(controller, *job, "--wait")
+        lab.wait(controller, f"sacct -X -n -P -j {done} -o state | grep -qx COMPLETED")
+        told = ("sacct", "-n", "-P", "-j", done, "-o", "jobid,state,submit,start,end,nodelist")
+        history = lab.read(controller, *told)
+        running = lab.submit(realm, "worker-0", 600)
+        held = lab.read(controller, *job, "--hold", "-J", "held-by-hand", "--comment", "kept")
+        lab.file.unlink()
+        lab.sindplan("import", realm, "-o", str(lab.file), "--name", lab.name)
+        lab.apply()
+        before = lab.identity()
+        mounted = {mount["Destination"] for name in (controller, db) for mount in lab.inspect(name)["Mounts"]}
+        assert not mounted & {"/var/spool/slurmctld", "/var/lib/mysql"}
+
+        lab.apply("--replace", f"{realm}/dev/node/controller", "--replace", f"{realm}/dev/node/db", seconds=240)
+
+        lab.settled()
+        after = lab.identity()
+        assert {name for name in before if after[name] != before[name]} == {controller, db}
+        assert after.keys() == before.keys()
+        assert lab.job(realm, running) == "RUNNING"
+        waiting = lab.read(controller, "squeue", "-h", "-j", held, "-o", "%T %r %j %k")
+        assert waiting == "PENDING JobHeldUser held-by-hand kept"
+        shown = ("sacctmgr", "-n", "-P", "show", "assoc", "account=physics", "format=account,maxjobs")
+        assert lab.read(controller, *shown).splitlines() == ["physics|5"]
+        assert lab.read(controller, *told) == history
+        # Both go on where they were: the next job has the next number, and gets into the same history.
+        lab.read(controller, "scancel", running)
+        lab.read(controller, "scontrol", "release", held)
+        lab.wait(controller, f"sacct -X -n -P -j {held} -o state | grep -qx COMPLETED")
+        assert lab.read(controller, *job, "--wait") == str(int(held) + 1)
