@@ -71,8 +71,8 @@ def partly(left_out: int) -> list[str]:
     """Return a line that says of a part of a plan that it is one."""
     if not left_out:
         return []
-    changes = f"{left_out} change{'s' if left_out != 1 else ''}"
-    return [f"This is a part of the plan: {changes} of the whole one are left out (--target, --exclude)."]
+    changes = "1 change of the whole one is" if left_out == 1 else f"{left_out} changes of the whole one are"
+    return [f"This is a part of the plan: {changes} left out (--target, --exclude)."]
 
 
 def tally(counts: Mapping[Operation, int]) -> str:
