@@ -264,7 +264,7 @@ class Lab:
         seconds = datetime.fromisoformat(f"{whole}+00:00").timestamp()
         return f"{seconds:.0f}.{rest:0<9}"
 
-    def events(self, since: str, marker: str = "") -> Iterator[dict[str, Any]]:
+    def events(self, since: str, *, marker: str = "") -> Iterator[dict[str, Any]]:
         """Yield what the engine says of this test's objects, for a minute as it comes, or until a volume `marker` goes.
 
         The engine remembers its last 256 events only, of all tests together: what is to be heard is listened to while it happens.
@@ -285,7 +285,7 @@ class Lab:
         marker = f"heard-{uuid.uuid4().hex}"
         heard: list[dict[str, Any]] = []
         since = self.now()
-        listener = threading.Thread(target=lambda: heard.extend(self.events(since, marker)), daemon=True)
+        listener = threading.Thread(target=lambda: heard.extend(self.events(since, marker=marker)), daemon=True)
         listener.start()
         try:
             yield heard

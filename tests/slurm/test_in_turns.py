@@ -27,12 +27,13 @@ def test_a_pair_of_controllers_goes_one_after_the_other(lab):
         for short in ("controller", "controller-backup")
     ]
     watched = watch(lab, submitter, LISTENS.format(*addresses), "1 1")
-    before, since = ids(lab, realm), lab.now()
+    before = ids(lab, realm)
     both = [f"--replace={realm}/dev/node/{short}" for short in ("controller", "controller-backup")]
 
-    lab.apply(*both)
+    with lab.hearing() as events:
+        lab.apply(*both)
 
-    seen = changes(lab, f"{realm}-dev-", since)
+    seen = changes(events, f"{realm}-dev-")
     lab.settled()
     assert replaced(before, ids(lab, realm)) == {"controller", "controller-backup"}
     told = [(change.node, change.runs, change.id == before[f"{realm}-dev-{change.node}"]) for change in seen]
@@ -56,13 +57,14 @@ def test_workers_are_replaced_in_turns_when_their_jobs_are_done(lab, width):
     lab.wait(controller, f"scontrol show job {job} | grep -q JobState=RUNNING")
     sample = """sinfo -hN -o %N=%T | sort -u | paste -sd " " """
     watched = watch(lab, controller, sample, ".*worker-2=idle.*")
-    before, since = ids(lab, realm), lab.now()
+    before = ids(lab, realm)
     lab.declare(text(realm, lab.image, workers=3, group=f'{allowed}tmp_size = "300m"'))
 
-    applied = lab.apply(seconds=240)
+    with lab.hearing() as events:
+        applied = lab.apply(seconds=240)
 
     assert f"when its jobs are done: {job}." in applied.err
-    seen = changes(lab, f"{realm}-dev-", since)
+    seen = changes(events, f"{realm}-dev-")
     lab.settled()
     assert replaced(before, ids(lab, realm)) == {"worker-0", "worker-1", "worker-2"}
     assert 1 <= away_together(seen) <= width

@@ -1,5 +1,8 @@
 """Who was away together, while something was done to a cluster: by the engine's events, and by what a node saw itself."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from attrs import frozen
 
 from tests.real import Lab
@@ -17,10 +20,10 @@ class Change:
     id: str
 
 
-def changes(lab: Lab, prefix: str, since: str) -> list[Change]:
-    """Return what containers began and ended since then, whatever they were called at that moment."""
+def changes(events: Iterable[Mapping[str, Any]], prefix: str) -> list[Change]:
+    """Return what containers began and ended by what the engine said, whatever they were called at that moment."""
     found = []
-    for event in lab.events(since, lab.now()):
+    for event in events:
         name = event["Actor"]["Attributes"].get("name", "")
         if event["Type"] == "container" and event["Action"] in {"start", "die"} and name.startswith(prefix):
             node = name.removeprefix(prefix).removesuffix("-replaced")
