@@ -1,20 +1,19 @@
 """Policies on the JSON of plans: the examples stop a plan that removes a volume, and no other."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from regopy import Interpreter
 
 from sindplan.statefile import read
 from tests.cli.conftest import ROOT, Call, write_state
 from tests.world import World
 
 POLICY = ROOT / "examples/policy"
-CONFTEST = shutil.which("conftest")
 
 
 def run(command: list[str], plan: str) -> tuple[int, str]:
@@ -26,12 +25,16 @@ def in_python(plan: str) -> tuple[int, str]:
     return run([sys.executable, str(POLICY / "keep_volumes.py")], plan)
 
 
-def with_conftest(plan: str) -> tuple[int, str]:
-    assert CONFTEST is not None
-    return run([CONFTEST, "test", "--no-color", "--parser", "json", "--policy", str(POLICY), "-"], plan)
+def in_rego(plan: str) -> tuple[int, str]:
+    """Do what Conftest does with a policy: `deny` and `warn` of package main, each message a line."""
+    rego = Interpreter()
+    rego.add_module("keep_volumes", (POLICY / "keep_volumes.rego").read_text())
+    rego.set_input(json.loads(plan))
+    denied, warned = (json.loads(str(rego.query(f"data.main.{rule}")))["expressions"][0] for rule in ("deny", "warn"))
+    return int(bool(denied)), "\n".join([*denied, *warned])
 
 
-@pytest.fixture(params=[in_python, *([with_conftest] if CONFTEST is not None else [])])
+@pytest.fixture(params=[in_python, in_rego])
 def judge(request: pytest.FixtureRequest) -> Any:
     return request.param
 
