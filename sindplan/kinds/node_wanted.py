@@ -138,8 +138,9 @@ def _starts_after(cluster: ClusterLayout, node: NodeLayout) -> frozenset[Address
         cluster.address / "service" / found.short / unit.removesuffix(".service") for unit in units_of(cluster, found)
     }
     if node.short == names.BACKUP:
-        # It reads its files while slurmdbd answers, not while that is restarted.
-        services.add(cluster.address / "service" / names.DB / "slurmdbd")
+        # It reads its files while slurmdbd answers, not while that is restarted, nor before it is there again: a first
+        # controller that runs on meanwhile is nobody to wait for.
+        services |= {cluster.address / "service" / names.DB / "slurmdbd", cluster.address / "node" / names.DB}
     return frozenset({cluster.address / "node" / found.short, *services})
 
 

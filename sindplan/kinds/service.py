@@ -150,10 +150,9 @@ def _after(cluster: Address, short: str, name: str, *, has_db: bool) -> frozense
         return first
     if name != "slurmctld":
         return frozenset()
-    if short == names.BACKUP:
-        return first
     # It gives up when it has to know accounts and slurmdbd does not answer.
-    return frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
+    db = frozenset({cluster / "service" / names.DB / "slurmdbd", cluster / "node" / names.DB} if has_db else ())
+    return first | db if short == names.BACKUP else db
 
 
 def seen(evidence: Evidence) -> Iterator[tuple[Address, Resource]]:

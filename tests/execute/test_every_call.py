@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tried-failures.md"
 FULL = Address.parse("sind/full")
 MESH_OF_ALL = Address.parse("sind/@mesh")
+# What happens to a call of the way back.
+WAYS_BACK: Mapping[Mode, str] = {"before": "is refused as well", "dead": "is where it is killed"}
 WAYS: Mapping[Mode, str] = {
     "before": "refused",
     "after": "refused, though done",
@@ -112,6 +114,10 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+# A destroy goes on, and takes nothing back.
+GOES_BACK = [kind for kind in KINDS if kind != "destroy"]
+
+
 @cache
 def calls(kind: str) -> int:
     """Return how many calls of an apply change the engine."""
@@ -178,6 +184,41 @@ def test_nothing_is_lost_whichever_call_fails(kind: str, mode: Mode) -> None:
         assert world.engine.snapshot() == new_world(seed=1).engine.snapshot(), where
 
 
+@cache
+def way_back(kind: str) -> range:
+    """Return the numbers of the calls that take back what was done when the last call fails of which everything is."""
+    for last in range(calls(kind), 0, -1):
+        world, prepared = _start(kind)
+        before = world.snapshot()
+        engine = FaultyEngine(world.engine, fail_at=last)
+        world.run(prepared, KINDS[kind].wanted(), engine=engine, settings=_settings(prepared))
+        if len(engine.calls) > last and world.snapshot() == before:
+            return range(last + 1, len(engine.calls) + 1)
+    raise AssertionError(f"nothing is ever taken back of {kind}")
+
+
+@pytest.mark.parametrize("mode", WAYS_BACK)
+@pytest.mark.parametrize("kind", GOES_BACK)
+def test_nothing_is_lost_whichever_call_of_the_way_back_fails(kind: str, mode: Mode) -> None:
+    wanted, numbers = KINDS[kind].wanted(), way_back(kind)
+    for at in numbers:
+        world, prepared = _start(kind)
+        before = world.snapshot()
+        failing = FaultyEngine(world.engine, fail_at=numbers.start - 1)
+        engine = FaultyEngine(failing, fail_at=at, mode=mode)
+        applied = None
+        with suppress(SindplanError):
+            applied = world.run(prepared, wanted, engine=engine, settings=_settings(prepared))
+
+        where = f"call {at}, {engine.calls[at - 1] if len(engine.calls) >= at else 'not reached'}"
+        if applied is not None:
+            assert not applied.outcome.complete, where
+            assert applied.leftovers or world.snapshot() == before, where
+        _arrives(world, kind, where)
+        assert failures(world.destroy(wanted)) == [], where
+        assert world.engine.snapshot() == new_world(seed=1).engine.snapshot(), where
+
+
 def _arrives(world: World, kind: str, where: str) -> None:
     """Do the same once more, and look whether anything is left to do."""
     wanted = KINDS[kind].wanted()
@@ -211,6 +252,10 @@ time either everything is as it was before, or the next apply arrives at the dec
 |---|---|---|
 {chr(10).join(rows)}
 | in all | {total} | {total * len(WAYS)} |
+
+What is taken back is tried as well: of each of these but the last, everything that can be taken back is done, then a call fails, and
+each call of the way back is refused too, or is where sindplan is killed. Either all is as it was before or what is left is
+told, and the next apply arrives at the declaration.
 
 On the real engine, with real Slurm:
 

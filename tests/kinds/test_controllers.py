@@ -305,6 +305,24 @@ def test_the_backup_of_a_failback_that_was_killed_comes_after_the_first(world: W
     assert world.plan(declaration()).changes == ()
 
 
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_backup_waits_for_a_database_though_the_first_needs_nothing(world: World, *, removed: bool) -> None:
+    wanted = declaration(db={})
+    assert world.apply(wanted).outcome.complete
+    world.engine.stop("sind-dev-db")
+    if removed:
+        world.engine.remove_container(BACKUP)
+    else:
+        world.slurm.stop_units(BACKUP, SLURMCTLD)
+    plan = world.plan(wanted)
+
+    database = next(action.id for action in plan.actions if action.id == "node.start sind/dev/node/db")
+    starts = "node.start sind/dev/node/controller-backup" if removed else "service.start"
+    (found,) = [action for action in plan.actions if starts in (action.id, action.step)]
+    assert database in found.needs
+    assert world.apply(wanted).outcome.complete
+
+
 @pytest.mark.parametrize("gone", [FIRST, BACKUP])
 def test_a_controller_that_was_removed_by_hand_is_made_anew(world: World, gone: str) -> None:
     keys = world.engine.get_files(WORKER, "/etc/munge/munge.key")
