@@ -261,7 +261,8 @@ On the real engine, with real Slurm:
 
 - {len(CALLS)} calls and {len(EVENTS)} events of the engine at which sindplan is killed while a cluster of four workers is made,
   changed, replaced and destroyed (`tests/slurm/test_killed_at_calls.py`);
-- {len(FAULTS) + len(HANGS)} calls that are refused, broken off, late or never answered (`tests/slurm/test_faults_at_calls.py`);
+- {len(FAULTS) + len(HANGS)} calls that are refused, broken off, late or never answered (`tests/slurm/test_faults_at_calls.py`),
+  and applies of which each call is answered late;
 - lines of its output at which it is killed or interrupted (`tests/slurm/test_killed.py`);
 - an engine that is restarted or killed in the middle (`tests/tools/test_private_engine.py`);
 - nodes that do not boot, and mounts that the engine refuses (`tests/slurm/test_failures.py`).

@@ -136,6 +136,21 @@ def test_a_call_fails(site, aim):
             site.arrives(aim.command)
 
 
+@pytest.mark.parametrize("command", ["make", "grow", "replace", "destroy"])
+def test_every_call_is_slow(site, command):
+    site.before(command)
+
+    with fault_proxy(site.lab.address, "slow", at=range(1, 10_000), counting="", seconds=0.2) as proxy:
+        running = start(site.lab, site.realm, command, proxy)
+        assert running.wait() == 0, running.err
+
+    assert len(proxy.struck) == len(proxy.seen) > 20
+    if command == "destroy":
+        assert site.lab.names() == set()
+    else:
+        site.arrived(command)
+
+
 @pytest.mark.parametrize("command", ["make", "grow"])
 def test_the_last_worker_does_not_boot(site, command):
     """Three others run already; nothing of them stays, and what was there has its ids."""
