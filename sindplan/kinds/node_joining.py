@@ -29,9 +29,9 @@ def join(run: Run, action: Action) -> None:
         return
     if not run.taking_back:
         _start_again(run, action)
-        run.slurm.join(controller, workers, run.wait)
+        run.slurm.join(controller, {worker: run.id(action.scope / "node" / worker) for worker in workers}, run.wait)
     elif powered_on:
-        run.slurm.join(controller, [], run.wait)
+        run.slurm.join(controller, {}, run.wait)
     lifted = lift(run, controller, [worker for worker in workers if worker in powered_on], OFF_REASON)
     run.lifted |= {action.scope / "node" / worker for worker in lifted}
     if not run.taking_back:

@@ -107,14 +107,14 @@ def prove(run: Run, action: Action) -> None:
             f"No slurmctld of {address.scope} answers, so nobody can say whether {address.name} works.",
             "Look at the controller (docker logs, journalctl -u slurmctld), then apply again.",
         )
-    workers = [address.name] if manner == "worker" else []
-    run.slurm.join(controller, workers, run.wait)
-    view = run.slurm.view(controller) if workers else None
+    joining = {address.name: run.id(address)} if manner == "worker" else {}
+    run.slurm.join(controller, joining, run.wait)
+    view = run.slurm.view(controller) if joining else None
     state = view.nodes.get(address.name) if view is not None else None
     if state is not None and state.leaving:
-        run.slurm.resume(controller, workers)
+        run.slurm.resume(controller, [*joining])
         # Until it has answered once more Slurm gives it no job, and the next of its group would be drained meanwhile.
-        run.slurm.join(controller, workers, run.wait)
+        run.slurm.join(controller, joining, run.wait)
 
 
 def discard(run: Run, action: Action) -> None:

@@ -55,7 +55,7 @@ def settle(run: Run, action: Action) -> None:
             (owed if service.config == STALE else done).add(config.PENDING)
     controller = answering(run, action.scope)
     if controller is not None and not run.taking_back:
-        run.slurm.join(controller, [], run.wait)
+        run.slurm.join(controller, {}, run.wait)
     if controller is not None and any(_daemon(change) == "slurmd" for change in action.changes):
         _restart_guests(run, action, controller)
     if owed:

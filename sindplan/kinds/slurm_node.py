@@ -196,7 +196,7 @@ def resume(run: Run, action: Action) -> None:
     else:
         lift(run, controller, [record.name])
     if not run.taking_back:
-        run.slurm.join(controller, [record.name], run.wait)
+        run.slurm.join(controller, {record.name: run.id(record.cluster / "node" / record.name)}, run.wait)
 
 
 PERFORM = {"slurm.drain": drain, "slurm.power-off": drain, "slurm.keep-off": drain, "slurm.resume": resume}

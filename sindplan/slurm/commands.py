@@ -8,16 +8,17 @@ import time
 from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 
 from sindplan.engine.port import Engine
 from sindplan.engine.records import Entry, Executed
-from sindplan.errors import Conflict, EngineError, EngineRefused, EngineTimeout, NodeFailed, NotFound
+from sindplan.errors import EngineError, EngineRefused, EngineTimeout, NodeFailed
 from sindplan.model.boot import BOOTING, prints
+from sindplan.slurm import inside
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import AWAIT, OPERATE, REFUSED, VIEW, encoded, refusal
-from sindplan.slurm.diagnose import diagnose
+from sindplan.slurm.joining import wait_joined
+from sindplan.slurm.node_set import expanded, folded
 from sindplan.slurm.port import SlurmNodeState, SlurmView
 from sindplan.slurm.running import RUNS, running
 from sindplan.slurm.trial import Trial, run_trial
@@ -64,44 +65,6 @@ done
 sinfo -h -N -o '%N|%T|%E' || exit 1
 echo '{_SEPARATOR}'
 squeue -h -t pending,running,suspended,completing,configuring,stopped -o '%A|%t|%N|%n|%P' || exit 1
-"""
-
-# `sinfo -r` leaves out nodes that do not respond.
-_JOIN = """\
-wanted=$1
-nodes=$2
-polls=0
-# Not by ping: that waits for a standby, which answers nobody in its first seconds.
-# It notifies that it is ready before it has read all of its files, so it may still give up.
-until sinfo -h > /dev/null 2>&1; do
-    if systemctl is-failed -q slurmctld; then
-        echo 'it gave up' >&2
-        exit 1
-    fi
-    sleep 0.1
-done
-until [ "$wanted" -eq 0 ] || [ "$(sinfo -h -N -r -n "$nodes" -o '%N %t' 2> /dev/null |
-    awk '$2 !~ /^(down|unk|inval|boot|no_resp)/ { print $1 }' | sort -u | wc -l)" -ge "$wanted" ]
-do
-    if systemctl is-failed -q slurmctld; then
-        echo 'it gave up' >&2
-        exit 1
-    fi
-    # A node with less than its line says is refused until somebody acts; one from before a restart, until it registers anew.
-    refused=$(sinfo -h -n "$nodes" -o '%t|%N has %E' 2> /dev/null | sed -n 's/^inval[^|]*|//p' | sort -u)
-    if [ -z "$refused" ]; then
-        polls=0
-    elif [ $((polls += 1)) -ge 100 ]; then
-        echo "$refused" | paste -s -d ';' | sed 's/;/; /g' >&2
-        exit 1
-    fi
-    sleep 0.1
-done
-# A slurmctld that was started anew hears from the other workers within seconds; silent ones are no reason to fail.
-for _ in $(seq 100); do
-    sinfo -h -N -o %t | grep -q '^unk' || break
-    sleep 0.1
-done
 """
 
 # A squeue that fails says nothing: only an answer without jobs counts as empty.
@@ -273,10 +236,9 @@ class SlurmCommands:
         """Run it, by the engine alone."""
         run_trial(self.engine, trial)
 
-    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
-        """Wait in the controller, in one command."""
-        what = f"slurmctld cannot use {folded(nodes)}" if nodes else "slurmctld does not answer"
-        self._wait(controller, _JOIN, [str(len(nodes)), ",".join(nodes)], timeout, what, ("slurmctld",))
+    def join(self, controller: str, nodes: Mapping[str, str], timeout: float) -> None:
+        """Wait in the controller, and look at the nodes when it takes long."""
+        wait_joined(self.engine, controller, nodes, timeout)
 
     def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
         """Run `scontrol update … state=drain`."""
@@ -335,7 +297,7 @@ class SlurmCommands:
         except EngineTimeout:
             raise self._failure(controller, f"sacctmgr did not finish within {left:.0f} seconds", ()) from None
         if done.code == REFUSED:
-            raise NodeFailed(f"{self._name(controller)}: {refusal(done.err)}")
+            raise NodeFailed(f"{inside.name_of(self.engine, controller)}: {refusal(done.err)}")
         check(parse_accounting(done.out) if done.code == 0 else None, change, done.err)
 
     def _update(self, controller: str, nodes: Sequence[str], *settings: str) -> None:
@@ -345,29 +307,15 @@ class SlurmCommands:
             raise NodeFailed(f"scontrol could not set {folded(nodes)} to {settings[0]}: {done.err.strip()}")
 
     def _run(self, node: str, script: str, arguments: Sequence[str], timeout: float) -> Executed:
-        return self.engine.execute(node, ["/bin/sh", "-c", script, "sindplan", *arguments], timeout)
+        return inside.run(self.engine, node, script, arguments, timeout)
 
     def _wait(
         self, node: str, script: str, arguments: Sequence[str], timeout: float, failure: str, units: Sequence[str]
     ) -> Executed:
-        try:
-            done = self._run(node, script, arguments, timeout)
-        except EngineTimeout:
-            raise self._failure(node, f"{failure} within {timeout:.0f} seconds", units) from None
-        except (Conflict, NotFound):
-            # It ended, was frozen or removed while it was waited for.
-            raise self._failure(node, f"{failure}: the node does not run", units) from None
-        if done.code != 0:
-            last = "".join(f": {line.rstrip('.')}" for line in done.err.strip().splitlines()[-1:])
-            raise self._failure(node, failure + last, units)
-        return done
+        return inside.wait(self.engine, node, script, arguments, timeout, failure, units)
 
     def _failure(self, node: str, what: str, units: Sequence[str]) -> NodeFailed:
-        return NodeFailed(f"{self._name(node)}: {what}.", diagnose(self.engine, node, units))
-
-    def _name(self, node: str) -> str:
-        container = self.engine.inspect_container(node)
-        return container.name if container else node[:12]
+        return inside.failure(self.engine, node, what, units)
 
 
 def parse_view(text: str) -> SlurmView:
@@ -391,11 +339,11 @@ def parse_view(text: str) -> SlurmView:
             partitions.setdefault(partition, []).append(job)
         if state == "PD":
             pending.append(job)
-            for node in _expanded(asked):
+            for node in expanded(asked):
                 waiting.setdefault(node, []).append(job)
             continue
         running.append(job)
-        for node in _expanded(used):
+        for node in expanded(used):
             jobs.setdefault(node, []).append(job)
     return SlurmView(
         nodes={
@@ -408,15 +356,3 @@ def parse_view(text: str) -> SlurmView:
         pending_jobs=tuple(dict.fromkeys(pending)),
         partitions={name: tuple(dict.fromkeys(there)) for name, there in partitions.items()},
     )
-
-
-def _expanded(text: str) -> list[str]:
-    try:
-        return list(NodeSet(text.strip(), resolver=RESOLVER_NOGROUP))
-    except NodeSetParseError:
-        return []
-
-
-def folded(nodes: Sequence[str]) -> str:
-    """Return names in node-set notation, such as `worker-[0-3]`."""
-    return str(NodeSet.fromlist(list(nodes), resolver=RESOLVER_NOGROUP))

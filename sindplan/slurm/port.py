@@ -163,8 +163,16 @@ class Slurm(Protocol):
         Raises `NodeFailed` with Slurm's own words when it does not come up with them.
         """
 
-    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
-        """Wait until slurmctld knows the nodes and can use them; drained ones count. Raises `NodeFailed`."""
+    def join(self, controller: str, nodes: Mapping[str, str], timeout: float) -> None:
+        """Wait until slurmctld knows the nodes and can use them; drained ones count.
+
+        Args:
+            nodes: Their containers, by name.
+            timeout: In seconds.
+
+        Raises:
+            NodeFailed: It never will, or did not in time.
+        """
 
     def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
         """Let nodes finish their jobs and take no new ones."""

@@ -14,6 +14,7 @@ from sindplan.model.corefile import records_of
 from sindplan.slurm.accounting import AccountingChange, AccountingView, parse_accounting
 from sindplan.slurm.accounting_commands import check, check_removals, operations
 from sindplan.slurm.accounting_scripts import in_one_line
+from sindplan.slurm.node_set import folded
 from sindplan.slurm.port import PROGRAMS, SlurmNodeState, SlurmView
 from sindplan.slurm.simulated_accounting import Refused, rendered
 from sindplan.slurm.simulated_configuration import refusal
@@ -140,14 +141,20 @@ class SimulatedSlurm:
         """Run it, by the engine alone; the machine says how it ends."""
         run_trial(self.engine, trial)
 
-    def join(self, controller: str, nodes: Sequence[str], timeout: float) -> None:
+    def join(self, controller: str, nodes: Mapping[str, str], timeout: float) -> None:
         """Check that the nodes are usable."""
         view = self.view(controller)
         if view is None:
             raise NodeFailed("slurmctld does not answer")
         missing = [name for name in nodes if name not in view.nodes or view.nodes[name].states.endswith("*")]
+        for name in missing:
+            container = self.engine.inspect_container(nodes[name])
+            if container is None or container.state != "running":
+                raise NodeFailed(f"{nodes[name]}: slurmctld cannot use {folded(nodes)}: the node does not run")
+            if not self.machine.active(container, "slurmd.service"):
+                raise NodeFailed(f"{container.name}: slurmctld cannot use {folded(nodes)}: slurmd gave up")
         if missing:
-            raise NodeFailed(f"slurmctld cannot use {', '.join(missing)}")
+            raise NodeFailed(f"slurmctld cannot use {folded(missing)}")
 
     def drain(self, controller: str, nodes: Sequence[str], reason: str) -> None:
         """Drain nodes."""

@@ -44,7 +44,7 @@ class Recording:
         lists = [
             tuple(sorted(getattr(one, "path", str(one)) for one in what))
             for what in rest
-            if isinstance(what, list | tuple)
+            if isinstance(what, list | tuple | dict)
         ]
         return (container.name if container else str(getattr(first, "name", first))), [
             *lists,

@@ -1,12 +1,13 @@
 """What the Slurm port promises of workers and their jobs: the same on simulated nodes and on real ones."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
 from attrs import field, frozen
 
+from sindplan.errors import NodeFailed
 from sindplan.model import names
 from sindplan.slurm.commands import SlurmCommands
 from sindplan.slurm.port import DRAIN_REASON, OFF_REASON, Slurm, SlurmNodeState
@@ -15,6 +16,8 @@ from tests.real import Lab, new_lab, until
 from tests.world import World, new_world
 
 WORKER = "worker-0"
+SLURMD = ("slurmd.service",)
+FOR_EVER = 3600
 ENDS = 60
 """Seconds within which jobs that are told to end are gone."""
 
@@ -25,6 +28,7 @@ class Simulated:
 
     world: World
     controller: str = "sind-dev-controller"
+    workers: Mapping[str, str] = {WORKER: f"sind-dev-{WORKER}"}
     numbers: Iterator[int] = field(factory=itertools.count)
 
     @property
@@ -56,6 +60,10 @@ class Real:
     @property
     def controller(self) -> str:
         return f"{self.realm}-dev-controller"
+
+    @property
+    def workers(self) -> Mapping[str, str]:
+        return {WORKER: f"{self.realm}-dev-{WORKER}"}
 
     @property
     def port(self) -> Slurm:
@@ -109,7 +117,7 @@ def place(stage):
     stage.port.cancel(stage.controller, [*view.running_jobs, *view.pending_jobs])
     assert stage.port.wait_empty(stage.controller, [WORKER], ENDS) == ()
     stage.port.resume(stage.controller, [WORKER])
-    stage.port.join(stage.controller, [WORKER], ENDS)
+    stage.port.join(stage.controller, stage.workers, ENDS)
 
 
 def state(place) -> SlurmNodeState:
@@ -127,7 +135,7 @@ def test_a_drain_is_seen_and_lifted(place, reason, off):
         not off,
         False,
     )
-    place.port.join(place.controller, [WORKER], ENDS)
+    place.port.join(place.controller, place.workers, ENDS)
 
     place.port.resume(place.controller, [WORKER])
     seen = state(place)
@@ -177,7 +185,7 @@ def test_a_worker_that_was_powered_off_is_known_by_its_reason_for_ever(place):
     assert (seen.states, seen.powered_off, seen.down) == ("drained*", True, False)
 
     place.start()
-    place.port.join(place.controller, [WORKER], ENDS)
+    place.port.join(place.controller, place.workers, ENDS)
     assert state(place).powered_off
     place.port.resume(place.controller, [WORKER])
     assert not state(place).drained
@@ -190,3 +198,20 @@ def test_a_controller_that_boots_is_waited_for(place):
         place.start(names.CONTROLLER)
 
         assert WORKER in place.port.view(place.controller).nodes
+
+
+def test_a_worker_that_has_ended_is_not_waited_for(place):
+    """Neither one whose slurmd has, nor one whose container has; and what comes back joins."""
+    (container,) = place.workers.values()
+    place.port.stop_units(container, SLURMD)
+    until(lambda: state(place).states.endswith("*"), 60)
+    with pytest.raises(NodeFailed, match="slurmctld cannot use worker-0: slurmd gave up"):
+        place.port.join(place.controller, place.workers, FOR_EVER)
+
+    place.stop()
+    with pytest.raises(NodeFailed, match="slurmctld cannot use worker-0: the node does not run"):
+        place.port.join(place.controller, place.workers, FOR_EVER)
+
+    place.start()
+    place.port.boot(container, SLURMD, ENDS)
+    place.port.join(place.controller, place.workers, ENDS)

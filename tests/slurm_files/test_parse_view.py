@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sindplan.slurm.commands import folded, parse_view
+from sindplan.slurm.commands import parse_view
+from sindplan.slurm.node_set import folded
 from sindplan.slurm.port import SlurmNodeState
 
 

@@ -131,7 +131,7 @@ DOINGS: dict[str, Do] = {
     "remove_files": lambda slurm, text: slurm.remove_files("n", [text]),
     "reconfigure": lambda slurm, _: slurm.reconfigure("n"),
     # These are always sindplan's own names.
-    "join": lambda slurm, text: slurm.join("n", [names.worker(len(text))], 1),
+    "join": lambda slurm, text: slurm.join("n", {names.worker(len(text)): "n"}, 1),
     "drain": lambda slurm, text: slurm.drain("n", [text], text),
     "resume": lambda slurm, text: slurm.resume("n", [text]),
     "requeue": lambda slurm, text: slurm.requeue("n", [text]),
