@@ -66,7 +66,10 @@ def _edited_cluster(draw: st.DrawFn, cluster: Cluster, *, can_account: bool) -> 
     )
     if draw(st.booleans()):
         changed = draw(_with_other_servers(changed, can_account=can_account))
-    return draw(_with_other_power(changed))
+    powered = draw(_with_other_power(changed))
+    knows_less = cluster.identity == "client_ids" and cluster.submitter is None and powered.submitter is not None
+    # With a submitter the controller is no login node any more: a boot adds users and removes none, so it must be on.
+    return evolve(powered, power="on") if knows_less else powered
 
 
 @st.composite
