@@ -34,6 +34,7 @@ OLD_IMAGE = os.environ.get("SINDPLAN_TEST_IMAGE_OLD", "sindplan-node:24.11")
 
 NO_CHANGES = "No changes. Your clusters match the declaration."
 _COUNTS = re.compile(r"^Plan: (\d+) to add, (\d+) to change, (\d+) to destroy\.$", re.MULTILINE)
+_UNTIL_ENOUGH = "until [ -e $SLURM_JOB_ID.enough ]; do sleep 0.2; done"
 _WORKS = 120.0
 """Seconds after which a command that should have ended is given up."""
 
@@ -367,15 +368,19 @@ class Lab:
         lines = self.read(f"{realm}-{cluster}-controller", "sinfo", "-hN", "-o", "%N %t").splitlines()
         return dict(line.split() for line in lines)
 
-    def submit(self, realm: str, worker: str, seconds: int, cluster: str = "dev") -> str:
-        """Submit a job to a worker, wait until it runs, and return its number."""
+    def submit(self, realm: str, worker: str, seconds: int | None = None, cluster: str = "dev") -> str:
+        """Submit a job to a worker, wait until it runs, and return its number; it ends after some seconds, or with `enough`."""
         controller = f"{realm}-{cluster}-controller"
         job = self.read(
             controller, "sbatch", "--parsable", "-w", worker, "-D", "/data", "-o", "/data/%j.out", "--wrap",
-            f"sleep {seconds}; echo done on $(hostname)",
+            f"{_UNTIL_ENOUGH if seconds is None else f'sleep {seconds}'}; echo done on $(hostname)",
         )  # fmt: skip
         self.wait(controller, f'[ "$(squeue -h -j {job} -o %t)" = R ]')
         return job
+
+    def enough(self, realm: str, job: str, cluster: str = "dev") -> None:
+        """Let a job end that was submitted without an end."""
+        self.read(f"{realm}-{cluster}-controller", "touch", f"/data/{job}.enough")
 
     def job(self, realm: str, job: str, cluster: str = "dev") -> str:
         """Return a job's state."""

@@ -48,7 +48,7 @@ def taken(request, tmp_path_factory):
         lab.declare(lab.cluster(realm, workers="count = 2"), MORE.replace("CLUSTER", f"realms.{realm}.clusters.dev"))
         make_all(sind_of(lab, realm, old=request.param), SlurmCommands(lab.engine), read([lab.file]))
         lab.wait(f"{realm}-dev-controller", '[ "$(sinfo -hN -t idle -o %N | sort -u | wc -l)" = 2 ]')
-        job = lab.submit(realm, "worker-0", 40)
+        job = lab.submit(realm, "worker-0")
         made = lab.identity()
         lab.file.unlink()
         lab.sindplan("import", f"{realm}/dev", "-o", str(lab.file), "--name", lab.name)
@@ -73,6 +73,7 @@ def test_applying_it_leaves_containers_and_job_alone(taken):
     assert lab.read(f"{taken.realm}-dev-controller", "pidof", "slurmctld") == ctld
     assert lab.job(taken.realm, taken.job) == "RUNNING"
     assert not lab.sindplan("drift", "--realm", taken.realm).out
+    lab.enough(taken.realm, taken.job)
     lab.wait(f"{taken.realm}-dev-controller", f"grep -q 'done on worker-0' /data/{taken.job}.out", 90)
 
 

@@ -318,7 +318,7 @@ def test_everything_was_restarted(whole, realm, seed):
 def test_the_queue_survives_a_controller(whole, realm):
     """Its state is in a volume."""
     controller = f"{realm}-dev-controller"
-    job = whole.submit(realm, "worker-2", 10)
+    job = whole.submit(realm, "worker-2")
     waiting = whole.read(controller, "sbatch", "--parsable", "-H", "--wrap", "true")
     _remove_controller(whole, realm)
 
@@ -327,6 +327,7 @@ def test_the_queue_survives_a_controller(whole, realm):
     assert whole.job(realm, job) == "RUNNING"
     assert whole.job(realm, waiting) == "PENDING"
     whole.read(controller, "scancel", waiting)
+    whole.enough(realm, job)
     whole.wait(controller, f'[ -z "$(squeue -h -j {job} 2>/dev/null)" ]')
     assert whole.job(realm, job) == "COMPLETED"
     whole.settled()

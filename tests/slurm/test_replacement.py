@@ -155,8 +155,7 @@ def test_an_image_that_does_not_boot_changes_nothing(lab):
     lab.apply()
     lab.settled()
     controller = f"{realm}-dev-controller"
-    job = submit(lab, realm, "-w", "worker-0", "--wrap", "sleep 20")
-    lab.wait(controller, f"scontrol show job {job} | grep -q JobState=RUNNING")
+    job = lab.submit(realm, "worker-0")
     before = ids(lab, realm)
     where = f"realms.{realm}.clusters.dev"
     broken = broken_image(lab)

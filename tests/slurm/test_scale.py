@@ -79,7 +79,7 @@ def test_a_busy_worker_leaves_when_the_first_one_is_busy_too(lab):
     controller, first = f"{realm}-dev-controller", f"{realm}-dev-worker-0"
     lab.declare(lab.cluster(realm, workers="count = 3"))
     lab.apply()
-    stays, ends = lab.submit(realm, "worker-0", 600), lab.submit(realm, "worker-1", 8)
+    stays, ends = lab.submit(realm, "worker-0", 600), lab.submit(realm, "worker-1")
     before = lab.identity(controller, first)
 
     lab.declare(lab.cluster(realm, workers="count = 1"))
@@ -87,6 +87,7 @@ def test_a_busy_worker_leaves_when_the_first_one_is_busy_too(lab):
     lab.wait(controller, "sinfo -hN -n worker-1 -o '%T %E' | grep -q 'drain.*sindplan'")
     assert lab.job(realm, ends) == "RUNNING"
     assert f"{realm}-dev-worker-1" in lab.containers()
+    lab.enough(realm, ends)
     assert running.wait() == 0, running.err
 
     assert lab.job(realm, ends) == "COMPLETED"
@@ -140,12 +141,13 @@ def test_a_busy_worker_is_waited_for(lab):
     controller = f"{realm}-dev-controller"
     lab.declare(lab.cluster(realm, workers='nodes = "worker-[0-1]"\ndrain_timeout = "5m"'))
     lab.apply()
-    job = lab.submit(realm, "worker-1", 8)
+    job = lab.submit(realm, "worker-1")
 
     lab.declare(lab.cluster(realm, workers='nodes = "worker-0"\ndrain_timeout = "5m"'))
     running = lab.start("apply")
     lab.wait(controller, "sinfo -hN -n worker-1 -o '%T %E' | grep -q 'drain.*sindplan'")
     assert lab.job(realm, job) == "RUNNING"
+    lab.enough(realm, job)
     assert running.wait() == 0, running.err
 
     assert lab.job(realm, job) == "COMPLETED"
